@@ -7,8 +7,7 @@ import { messageOf } from './errors.ts';
 /** The result of a post. */
 export type PostResult =
   | { readonly type: 'answered'; readonly status: number; readonly body: string }
-  | { readonly type: 'unanswered'; readonly error: string }
-  | { readonly type: 'timed out' };
+  | { readonly type: 'unanswered' | 'timed out'; readonly status?: undefined; readonly error: string };
 
 export interface Post {
   readonly url: string | URL;
@@ -61,7 +60,7 @@ export class Poster {
       const text = response && (await beginningOf(response, ANSWER_LIMIT));
       return { type: 'answered', status: response?.statusCode ?? 0, body: text ?? '' };
     } catch (error) {
-      if (limit.aborted) return { type: 'timed out' };
+      if (limit.aborted) return { type: 'timed out', error: `no answer within ${timeoutMs / 1000} s` };
       const code = (error as NodeJS.ErrnoException).code ?? messageOf(error);
       const isStale = sent.reusedSocket && STALE.has(code) && !isAnswered;
       return isStale ? 'stale' : { type: 'unanswered', error: code };

@@ -48,10 +48,10 @@ function databaseUrl(given: string): string {
 async function move({ from, to, fromKeyFile, json }: Flags): Promise<void> {
   const secretsKey = loadConfig().SECRETS_KEY;
   const fromKey = fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from');
-  const stage = progress('rows copied or compared');
+  using stage = progress('rows copied or compared');
   const tables = await interruptible('run it again, and it begins again', (signal) =>
     moveDatabase({ from, to, secretsKey, fromKey, signal, onPage: (rows) => stage.show(rows, undefined) }),
-  ).finally(() => stage.end());
+  );
   if (json) return printJson({ tables });
   const short = (checksum: string) => checksum.slice(0, 16);
   const rows = tables.map((one) => [one.table, String(one.rows), short(one.from), short(one.to)]);

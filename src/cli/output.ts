@@ -142,7 +142,7 @@ export function progress(verb: string): Stage {
       const rate = Math.round((done * 1000) / Math.max(1, now - began));
       process.stderr.write(`${CLEAR_LINE}${bar(share)}${done} ${verb} ${rate}/s`);
     },
-    end() {
+    [Symbol.dispose]() {
       if (shownAt > 0) process.stderr.write(CLEAR_LINE);
     },
   };

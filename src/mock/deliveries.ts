@@ -1,19 +1,10 @@
 import { z } from 'zod';
-import type { PostResult } from '../base/poster.ts';
+import type { Poster, PostResult } from '../base/poster.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { isKind } from '../notification/kinds.ts';
 import type { MockClock } from './clock.ts';
-import {
-  drawFaults,
-  type FaultName,
-  type Faults,
-  faultNames,
-  faultsSchema,
-  isSpoiled,
-  NO_FAULTS,
-  signedText,
-} from './faults.ts';
-import type { Settings } from './mock-options.ts';
+import type { FaultName, Faults } from './faults.ts';
+import { drawFaults, faultNames, faultsSchema, isSpoiled, NO_FAULTS, signedText } from './faults.ts';
 import type { Random } from './random.ts';
 import { MockError, parse } from './requests.ts';
 import type { CreatedWebhook, Metadata, Webhooks } from './webhooks.ts';
@@ -72,10 +63,14 @@ export const filterSchema = z
 export type DeliveryFilter = z.output<typeof filterSchema>;
 
 /** The dependencies and settings of deliveries. */
-export interface DeliveriesNeeds extends Settings {
+interface DeliveriesNeeds {
   readonly clock: MockClock;
   readonly random: Random;
   readonly webhooks: Webhooks;
+  readonly poster: Pick<Poster, 'post'>;
+  readonly onAttempt: (delivery: Delivery) => void;
+  readonly timeoutMs: number;
+  readonly maxAttempts: number;
 }
 
 /** A delivery as it is now, with its body and token, and where it goes. */
@@ -99,7 +94,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 
 /** Sends notifications to the webhooks that they are for, with faults and retries, and keeps a log of it. */
 export function createDeliveries(needs: DeliveriesNeeds) {
-  const { clock, random, webhooks, poster, onAttempt, timeoutMs } = needs;
+  const { clock, random, webhooks, poster, onAttempt, timeoutMs, maxAttempts } = needs;
   /** in order of creation */
   const log = new Map<string, Parcel>();
   let lastId = 0;
@@ -167,10 +162,9 @@ export function createDeliveries(needs: DeliveriesNeeds) {
     const duration_ms = result.type === 'timed out' ? Math.max(elapsed, timeoutMs) : elapsed;
     const { attempts, faults } = parcel.delivery;
     const number = attempts.length + 1;
-    const outcome = answerOf(result, timeoutMs);
-    const made = { number, started_at: isoTime(started), duration_ms, request, ...outcome };
+    const made = { number, started_at: isoTime(started), duration_ms, request, ...answerOf(result) };
     const isDelivered = result.type === 'answered' && result.status >= 200 && result.status < 300;
-    const isLast = number >= needs.maxAttempts || isSpoiled(faults); // a forger does not retry
+    const isLast = number >= maxAttempts || isSpoiled(faults); // a forger does not retry
     const state = isDelivered ? 'delivered' : isLast ? 'failed' : 'pending';
     parcel.delivery = { ...parcel.delivery, state, next_attempt_at: null, attempts: [...attempts, made] };
     onAttempt(parcel.delivery);
@@ -258,9 +252,8 @@ function requestOf({ text: { body, token } }: Parcel, url: string): Attempt['req
   return { method: 'POST', url, headers, body };
 }
 
-function answerOf(result: PostResult, timeoutMs: number): Pick<Attempt, 'answer' | 'error'> {
-  if (result.type === 'timed out') return { answer: null, error: `no answer within ${timeoutMs} ms` };
-  if (result.type === 'unanswered') return { answer: null, error: result.error };
+function answerOf(result: PostResult): Pick<Attempt, 'answer' | 'error'> {
+  if (result.type !== 'answered') return { answer: null, error: result.error };
   return { answer: { status: result.status, body: result.body }, error: null };
 }
 

@@ -14,27 +14,21 @@ import { createStatusesApi } from './statuses/index.ts';
 import { createWebhooks, type MetadataInput } from './webhooks.ts';
 import { webhooksApi } from './webhooks-api.ts';
 
-/** Where a mock listens, once it does. */
-interface Place {
-  url: string;
-  listener?: Listener;
-}
-
 /**
  * The mock provider: the provider's APIs over HTTP, simulated sites, and signed deliveries. Its verbs do the same as the
  * control routes. The mock sends notifications by itself; `settled()` resolves once it has.
  */
 export type MockProvider = Simulation & ReturnType<typeof createProvider>;
 
-function createProvider(options: MockOptions, place: Place) {
+/** @param listener where it listens, once it does */
+function createProvider(options: MockOptions, listener: () => Listener | undefined = () => undefined) {
   const settings: Settings = { ...mockDefaults, poster: new Poster(), onAttempt() {}, ...options };
   const clock = new MockClock(options.clock);
   const random = randomStreams(options.seed);
-  const baseUrl = () => place.url;
+  const baseUrl = () => listener()?.url ?? 'http://mock.test';
   const webhooks = createWebhooks(clock, random.webhooks);
   const deliveries = createDeliveries({ ...settings, clock, random: random.faults, webhooks });
-  const publish = deliveries.sendNotification;
-  const sites = createSimulation({ ...settings, clock, random: random.simulation, publish });
+  const sites = createSimulation({ ...settings, clock, random: random.simulation, deliveries });
   const statuses = createStatusesApi({ clock, random: random.statuses, baseUrl });
   const limit = rateLimit({ clock, limit: settings.rateLimit, windowMs: 60_000 });
 
@@ -62,7 +56,7 @@ function createProvider(options: MockOptions, place: Place) {
     apiSecret: settings.apiSecret,
     /** Where it listens: `http://127.0.0.1:4010`. */
     get url(): string {
-      return place.url;
+      return baseUrl();
     },
 
     /** The time on its clock, in milliseconds since the epoch. */
@@ -86,7 +80,7 @@ function createProvider(options: MockOptions, place: Place) {
     async close(): Promise<void> {
       reset();
       settings.poster.close();
-      await place.listener?.stop();
+      await listener()?.stop();
     },
 
     /** Answers all of its requests. @param host by which it is asked for */
@@ -118,14 +112,12 @@ export const MockProvider = {
   async start(options: MockOptions = {}): Promise<MockProvider> {
     const { port, host } = { ...mockDefaults, ...options };
     const settings = host === mockDefaults.host ? 'MOCK_PORT' : '--host and MOCK_PORT';
-    const place: Place = { url: '' };
-    const mock = createProvider(options, place);
-    place.listener = await Listener.start(createServer(mock.app(host)), { host, port, settings });
-    place.url = place.listener.url;
+    let listener: Listener | undefined;
+    const mock = createProvider(options, () => listener);
+    listener = await Listener.start(createServer(mock.app(host)), { host, port, settings });
     return mock;
   },
 
   /** Makes one that listens nowhere: `app` answers its requests. Its addresses begin with `http://mock.test`. */
-  inProcess: (options: MockOptions = {}): MockProvider =>
-    createProvider(options, { url: 'http://mock.test' }),
+  inProcess: (options: MockOptions = {}): MockProvider => createProvider(options),
 };

@@ -30,9 +30,8 @@ export function jsonRoutes(router: Router) {
   return (method: Method, path: string, status: number, act: Act): void => {
     const reads = method === 'get' || method === 'delete' ? [] : [jsonBody];
     router[method](path, ...reads, async ({ params, body, query }, response) => {
-      const id = String(params.id);
-      const part = String(params.part);
-      response.status(status).json(await act({ id, part, body, query }));
+      const given = { id: String(params.id), part: String(params.part), body, query };
+      response.status(status).json(await act(given));
     });
   };
 }

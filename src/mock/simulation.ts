@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { wholeSeconds } from '../base/duration.ts';
-import type { JsonObject } from '../notification/json.ts';
 import type { Kind } from '../notification/kinds.ts';
 import type { MockClock } from './clock.ts';
+import type { Deliveries } from './deliveries.ts';
 import type { Random } from './random.ts';
 import { MockError } from './requests.ts';
 
@@ -68,8 +68,7 @@ interface Media {
 interface SimulationNeeds {
   readonly clock: MockClock;
   readonly random: Random;
-  /** Sends a notification to the webhooks that it is for. */
-  readonly publish: (notification: JsonObject) => unknown;
+  readonly deliveries: Pick<Deliveries, 'sendNotification'>;
   /** How long it takes to process an upload. */
   readonly processingMs: number;
 }
@@ -77,13 +76,13 @@ interface SimulationNeeds {
 export type Simulation = ReturnType<typeof createSimulation>;
 
 /** Simulated sites: the life of their media, thumbnails, tracks and live channels. docs/mock.md draws the states. */
-export function createSimulation({ clock, random, publish, processingMs }: SimulationNeeds) {
+export function createSimulation({ clock, random, deliveries, processingMs }: SimulationNeeds) {
   const allMedia = new Map<string, Media>();
   const channels = new Map<string, ChannelView>();
   const newId = () => random.id(8);
 
   const send = (event: Kind, site_id: string, ids: Readonly<Record<string, string>>) => {
-    publish({ event, ...ids, site_id, event_time: wholeSeconds(clock.now()) });
+    deliveries.sendNotification({ event, ...ids, site_id, event_time: wholeSeconds(clock.now()) });
   };
   const emit = (event: Kind, { media_id, site_id }: Media, ids: Readonly<Record<string, string>> = {}) => {
     send(event, site_id, { ...ids, media_id });
@@ -111,13 +110,16 @@ export function createSimulation({ clock, random, publish, processingMs }: Simul
     if (stage === 'complete' && media.uploads === 1) emit('conversions_complete', media);
   };
   /** Sends media_available, once an upload, as soon as the media is indexed and its publish start is reached. */
-  const offer = (media: Media): unknown => {
+  const offer = (media: Media) => {
     const isIndexed = media.stage === 'indexed' || media.stage === 'complete';
     if (!isIndexed || media.available || allMedia.get(media.media_id) !== media) return;
     const ahead = (media.publishAt ?? 0) - clock.now();
-    if (ahead > 0) return clock.after(ahead, () => offer(media)); // it may have been moved or deleted by then
-    media.available = true;
-    emit('media_available', media);
+    if (ahead > 0) {
+      clock.after(ahead, () => offer(media)); // it may have been moved or deleted by then
+    } else {
+      media.available = true;
+      emit('media_available', media);
+    }
   };
 
   /** @throws MockError 404 if there is no such media, 400 if the id is taken */

@@ -15,6 +15,7 @@ export interface WebhooksApiNeeds {
 }
 
 const withMetadata = z.object({ metadata: z.unknown() });
+const metadataOf = (body: unknown) => parse(withMetadata, body).metadata;
 
 /** The webhooks API, to be mounted at `/v2`. Every answer has the service's headers. */
 export function webhooksApi(needs: WebhooksApiNeeds): Router {
@@ -22,11 +23,9 @@ export function webhooksApi(needs: WebhooksApiNeeds): Router {
   const router = Router().use(admit(needs));
   const route = jsonRoutes(router);
   route('get', '/webhooks', 200, ({ query }) => listPage(webhooks.list(), query));
-  route('post', '/webhooks', 201, ({ body }) => webhooks.create(parse(withMetadata, body).metadata));
+  route('post', '/webhooks', 201, ({ body }) => webhooks.create(metadataOf(body)));
   route('get', '/webhooks/:id', 200, ({ id }) => webhooks.get(id));
-  route('patch', '/webhooks/:id', 200, ({ id, body }) =>
-    webhooks.update(id, parse(withMetadata, body).metadata),
-  );
+  route('patch', '/webhooks/:id', 200, ({ id, body }) => webhooks.update(id, metadataOf(body)));
   route('delete', '/webhooks/:id', 204, ({ id }) => webhooks.delete(id));
   const refuseOthers = (path: string, allowed: string) =>
     router.all(path, (_request, response) =>

@@ -32,7 +32,7 @@ export async function exportRecording(
   { filter, write, redactKey, listener = UNWATCHED, signal = UNINTERRUPTED }: Export,
 ): Promise<Exported> {
   const redact = redactKey ? redactor(redactKey) : (recorded: Recorded) => recorded;
-  const stage = listener.begin('exported');
+  using stage = listener.begin('exported');
   const upTo = await store.lastSeq();
   let exported = 0;
   let pruned = 0;
@@ -50,7 +50,6 @@ export async function exportRecording(
     if (lines !== '') await write(lines);
     stage.show(exported, (page.at(-1)?.seq ?? 0) / upTo);
   }
-  stage.end();
   return { exported, pruned };
 }
 

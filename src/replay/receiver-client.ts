@@ -1,23 +1,16 @@
 import type { KeyObject } from 'node:crypto';
 import { jsonOf } from '../base/answer-body.ts';
-import { type Post, Poster } from '../base/poster.ts';
+import { type Post, Poster, type PostResult } from '../base/poster.ts';
 import { visibleLine } from '../base/text.ts';
 import { keyOf } from '../notification/token.ts';
 import type { WebhookSecret } from '../store/event-store.ts';
 
 /** The answer of a receiver, or why there was none. */
-export type Answer =
-  | { readonly status: number; readonly body: string }
-  | {
-      readonly status?: undefined;
-      readonly error: string;
-      /** it did not answer in time */
-      readonly isLate: boolean;
-    };
+export type Answer = PostResult;
 
 export type NotificationRequest = Pick<Post, 'body' | 'timeoutMs' | 'writeBody'> & { readonly token: string };
 
-/** Posts notifications to one receiver, as the provider does. */
+/** Posts notifications to one receiver, as the provider does, until it is disposed of. */
 export class ReceiverClient {
   readonly #url: URL;
   readonly #poster = new Poster();
@@ -26,19 +19,16 @@ export class ReceiverClient {
     this.#url = url;
   }
 
-  async post({ token, ...request }: NotificationRequest): Promise<Answer> {
+  post({ token, ...request }: NotificationRequest): Promise<Answer> {
     const headers = {
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(request.body)),
       Authorization: `Bearer ${token}`,
     };
-    const result = await this.#poster.post({ url: this.#url, headers, ...request });
-    if (result.type === 'answered') return result;
-    if (result.type === 'unanswered') return { error: result.error, isLate: false };
-    return { error: `no answer within ${request.timeoutMs / 1000} s`, isLate: true };
+    return this.#poster.post({ url: this.#url, headers, ...request });
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#poster.close();
   }
 }

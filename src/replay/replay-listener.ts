@@ -1,11 +1,10 @@
-/** One stage of long work, such as sending. */
-export interface Stage {
+/** One stage of long work, such as sending; disposing of it ends it. */
+export interface Stage extends Disposable {
   /**
    * @param done how many are done
    * @param share how much of the whole that is, in [0, 1]; undefined if unknown
    */
   show(done: number, share: number | undefined): void;
-  end(): void;
 }
 
 /** Takes the progress of a replay. The room prints nothing itself. */
@@ -21,7 +20,7 @@ export interface Listener {
 /** For a replay without a listener. */
 export const UNWATCHED: Listener = {
   isWatched: false,
-  begin: () => ({ show() {}, end() {} }),
+  begin: () => ({ show() {}, [Symbol.dispose]() {} }),
   say() {},
 };
 

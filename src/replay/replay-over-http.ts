@@ -47,8 +47,8 @@ export async function replayOverHttp(source: Source, replay: HttpReplay): Promis
   const { to, keys, report, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const leftOut = new LeftOut((text) => listener.say(text));
-  const client = new ReceiverClient(to);
-  const stage = listener.begin('answered');
+  using client = new ReceiverClient(to);
+  using stage = listener.begin('answered');
   const counts = new Map<string, number>();
   let sent = 0;
   const send = async ({ id, kind, resource, body, webhookId, share }: RecordedEvent) => {
@@ -63,13 +63,8 @@ export async function replayOverHttp(source: Source, replay: HttpReplay): Promis
     stage.show(sent, share);
     await report?.([{ id, kind, resource, outcome, reason }]);
   };
-  try {
-    const events = reshaped(source, replay, { leftOut, clock: systemClock, signal });
-    await sendEach(events, send, { concurrency, signal });
-  } finally {
-    stage.end();
-    client.close();
-  }
+  const events = reshaped(source, replay, { leftOut, clock: systemClock, signal });
+  await sendEach(events, send, { concurrency, signal });
   if (leftOut.broken > 0) counts.set(BROKEN, leftOut.broken);
   const unwanted = [...counts].reduce((sum, [word, count]) => (WANTED.has(word) ? sum : sum + count), 0);
   return { answers: { counts, sent, unwanted }, pruned: leftOut.pruned };

@@ -65,7 +65,9 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   if (reset.underWay > 0)
     listener.say(`${reset.underWay} more were pending or running already: this replay includes them`);
   listener.say(`${eventsWere(reset.replayed)} reset to pending; waiting until they have ended`);
-  if (dispatcher) await sayOfOthers(store, ids.length, listener);
+  // A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers.
+  const others = dispatcher ? (await store.overview()).pending - ids.length : 0;
+  if (others > 0) listener.say(`${others} other events are pending: those that are due are handled as well`);
   let stopping: Promise<unknown> | undefined;
   const stop = async () => {
     stopping ??= dispatcher?.stop(graceMs);
@@ -73,9 +75,8 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   };
   dispatcher?.start();
   try {
-    const until = systemClock.now() + timeoutMs;
-    const ends = await awaitEnds(store, ids, { listener, report, signal, until, stop });
-    return { ...reset, ends };
+    const waiting = { listener, report, signal, stop, until: systemClock.now() + timeoutMs };
+    return { ...reset, ends: await awaitEnds(store, ids, waiting) };
   } finally {
     await stop();
   }
@@ -86,19 +87,7 @@ export function eventsWere(count: number): string {
   return count === 1 ? '1 event was' : `${count} events were`;
 }
 
-/** A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers. */
-async function sayOfOthers(store: Store, matched: number, listener: Listener): Promise<void> {
-  const others = (await store.overview()).pending - matched;
-  if (others > 0)
-    listener.say(
-      `${others} other events are pending: those that are due are handled as well, as by a server`,
-    );
-}
-
-interface Watched {
-  readonly listener: Listener;
-  readonly signal: AbortSignal;
-}
+type Watched = Required<Pick<HandlerReplay, 'listener' | 'signal'>>;
 
 /** Resets what matches. @returns the ids of all events that are handled from now on */
 async function resetMatching(
@@ -111,7 +100,8 @@ async function resetMatching(
   const total = listener.isWatched ? await store.count(filter) : undefined;
   // Between two commits another process gets to write: acks do not wait for a replay.
   const rest = () => pauseUntilAborted(systemClock, PAUSE_MS, signal);
-  const resetting = listener.begin('reset');
+  using stages = new DisposableStack();
+  const resetting = stages.use(listener.begin('reset'));
   let making: Stage | undefined;
   let isCut: boolean | undefined;
   const ids: string[] = [];
@@ -128,13 +118,11 @@ async function resetMatching(
     },
     onReady(events) {
       isCut ??= signal.aborted; // all are reset by now, unless the signal kept some from it
-      making ??= listener.begin('made ready');
+      making ??= stages.use(listener.begin('made ready'));
       making.show(events, events / ids.length);
       return rest();
     },
   });
-  resetting.end();
-  making?.end();
   ids.push(...underWay);
   return { replayed, underWay: underWay.size, isCut: isCut ?? signal.aborted, ids };
 }
@@ -160,10 +148,8 @@ interface Waiting extends Watched {
 }
 
 const POLL_MS = 100;
-/** How many looks in a row find no progress until the store is asked whether anything runs at all. */
-const LOOKS = 30;
-/** After so many no process handles events: 15 seconds. */
-const MOST_LOOKS = 150;
+/** Where nothing runs and nothing ends for so long, no process handles events. */
+const LONGEST_QUIET_MS = 15_000;
 
 /**
  * Waits until each of the events has ended, and reports how. At the time limit, or once the signal is aborted, it reports the
@@ -171,19 +157,15 @@ const MOST_LOOKS = 150;
  */
 async function awaitEnds(store: Store, ids: readonly string[], waiting: Waiting): Promise<Ends> {
   const counts = new Map<Status, number>();
-  const stage = waiting.listener.begin('ended');
+  using stage = waiting.listener.begin('ended');
   const show = (ended: number) => stage.show(ended, ended / ids.length);
-  try {
-    for (let from = 0; from < ids.length; from += PAGE) {
-      const page = ids.slice(from, from + PAGE);
-      const events = await whenEnded(store, page, waiting, (ended) => show(from + ended));
-      for (const { status } of events) counts.set(status, (counts.get(status) ?? 0) + 1);
-      await waiting.report?.(events.map(outcomeOf));
-    }
-    return counts;
-  } finally {
-    stage.end();
+  for (let from = 0; from < ids.length; from += PAGE) {
+    const page = ids.slice(from, from + PAGE);
+    const events = await whenEnded(store, page, waiting, (ended) => show(from + ended));
+    for (const { status } of events) counts.set(status, (counts.get(status) ?? 0) + 1);
+    await waiting.report?.(events.map(outcomeOf));
   }
+  return counts;
 }
 
 /** Some events, once all of them have ended or the time is over. @throws KitError REPLAY_FAILED if no process handles them */
@@ -194,18 +176,19 @@ async function whenEnded(
   onEnded: (events: number) => void,
 ): Promise<readonly StoredEvent[]> {
   let open = ids.length;
-  let quiet = 0;
+  let quietSince = systemClock.now();
   for (;;) {
     const isOver = signal.aborted || systemClock.now() >= until;
     if (isOver) await stop(); // what ends meanwhile counts
     const { events } = await store.searchOldest({ ids }, { limit: ids.length });
+    const isOpen = ({ status }: StoredEvent) => status === 'pending' || status === 'running';
     const left = isOver ? [] : events.filter(isOpen);
     onEnded(ids.length - left.length);
     if (left.length === 0) return events;
-    quiet = left.length === open && left.some(isReady) ? quiet + 1 : 0;
+    const isQuiet = left.length === open && left.some(isReady) && (await store.overview()).running === 0;
     open = left.length;
-    if (quiet % LOOKS === LOOKS - 1 && (await store.overview()).running > 0) quiet = 0;
-    if (quiet >= MOST_LOOKS) throw nobodyHandles();
+    if (!isQuiet) quietSince = systemClock.now();
+    if (systemClock.now() - quietSince >= LONGEST_QUIET_MS) throw new KitError('REPLAY_FAILED', UNHANDLED);
     await pauseUntilAborted(systemClock, POLL_MS, signal);
   }
 }
@@ -214,20 +197,12 @@ function isReady({ status, nextAttemptAt = 0 }: StoredEvent): boolean {
   return status === 'pending' && nextAttemptAt < systemClock.now();
 }
 
-function isOpen({ status }: StoredEvent): boolean {
-  return status === 'pending' || status === 'running';
-}
-
 function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {
   return { id, kind, resource, outcome: status, reason: lastError };
 }
 
-function nobodyHandles(): KitError {
-  return new KitError(
-    'REPLAY_FAILED',
-    'the events are reset to pending, but no server handles them, and no report was written: start the server, or use --run',
-  );
-}
+const UNHANDLED =
+  'the events are reset to pending, but no server handles them, and no report was written: start the server, or use --run';
 
 /** The expected ends of a replay. */
 export interface Expectation {

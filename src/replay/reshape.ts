@@ -59,14 +59,10 @@ async function* moved(events: Events, byMs: number): AsyncGenerator<RecordedEven
       yield event; // nothing to move
       continue;
     }
-    const event_time = timestamp(event.eventTime + byMs);
+    // As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only if the time has one.
+    const event_time = new Date(event.eventTime + byMs).toISOString().replace(/(\.000)?Z$/, '+00:00');
     yield { ...event, body: JSON.stringify({ ...JSON.parse(event.body), event_time }) };
   }
-}
-
-/** As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only if the time has one. */
-function timestamp(time: number): string {
-  return new Date(time).toISOString().replace(/(\.000)?Z$/, '+00:00');
 }
 
 async function* duplicated(events: Events, probability: number, random: () => number): Events {

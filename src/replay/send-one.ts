@@ -32,12 +32,10 @@ export async function sendNotification(
   body: Buffer,
   { to, timeoutMs, ...breaking }: Sending,
 ): Promise<{ readonly answer: Answer; readonly ms: number }> {
-  const client = new ReceiverClient(to);
+  using client = new ReceiverClient(to);
   const limit = timeoutMs ?? (breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS);
   const began = systemClock.monotonic();
-  const answer = await client
-    .post({ ...requestOf(body, breaking), timeoutMs: limit })
-    .finally(() => client.close());
+  const answer = await client.post({ ...requestOf(body, breaking), timeoutMs: limit });
   return { answer, ms: Math.round(systemClock.monotonic() - began) };
 }
 
@@ -107,7 +105,7 @@ function problemOf(answer: Answer, fault: Fault | undefined): string | undefined
   const { status } = answer;
   if (status === undefined) {
     const mayCutOff = fault === 'truncated' || fault === 'slow';
-    const isCutOff = mayCutOff && !answer.isLate && answer.error !== 'ECONNREFUSED';
+    const isCutOff = mayCutOff && answer.type === 'unanswered' && answer.error !== 'ECONNREFUSED';
     return isCutOff ? undefined : 'there was no answer';
   }
   if (fault === undefined) return status === 200 ? undefined : 'the receiver did not take the notification';

@@ -78,8 +78,6 @@ export interface RecordingOptions {
   readonly filter?: EventFilter;
   /** how often it is read; a recording that can be read only once is copied if that is more than once */
   readonly times?: 1 | 2;
-  /** how errors name the recording; without it, its path, or `-` for a stream */
-  readonly name?: string;
   /** ends the reading, even if a pipe keeps it waiting */
   readonly signal?: AbortSignal;
 }
@@ -91,9 +89,9 @@ export interface RecordingOptions {
  */
 export async function recordingSource(
   from: string | Readable,
-  { filter = {}, times = 1, signal = UNINTERRUPTED, ...options }: RecordingOptions = {},
+  { filter = {}, times = 1, signal = UNINTERRUPTED }: RecordingOptions = {},
 ): Promise<Source> {
-  const { name = typeof from === 'string' ? from : '-' } = options;
+  const name = typeof from === 'string' ? from : '-';
   const cannotRead = (cause: unknown): never => {
     throw new KitError('INPUT_INVALID', `cannot read the recording ${name}: ${messageOf(cause)}`, { cause });
   };
@@ -125,14 +123,16 @@ export async function recordingSource(
 
 /** Whether a filter takes an event that is not in a store; the store's filters decide in the same way. */
 function matches(event: RecordedEvent, filter: EventFilter): boolean {
-  const { ids, kind, site, resource, webhook, q } = filter;
+  const { ids, kind, site, resource, webhook, q, since = -Infinity, until = Infinity } = filter;
+  const isTimed = event.eventTime !== 0; // without a time, stored as 0, it did not happen at any
+  const isWithin = isTimed && event.eventTime >= since && event.eventTime < until;
   return (
     (ids === undefined || ids.includes(event.id)) &&
     (kind === undefined || [kind].flat().includes(event.kind)) &&
     (site === undefined || site === event.siteId) &&
     (resource === undefined || resource === event.resource) &&
     (webhook === undefined || webhook === event.webhookId) &&
-    isWithin(event, filter) &&
+    (isWithin || (filter.since === undefined && filter.until === undefined)) &&
     (q === undefined || event.body.includes(q))
   );
 }
@@ -161,13 +161,6 @@ async function copyOf(
     const message = `cannot keep the recording in the temporary directory (TMPDIR): ${messageOf(cause)}`;
     throw new KitError('OUTPUT_FAILED', message, { cause });
   }
-}
-
-/** Whether an event happened within the times of a filter. One without a time, stored as 0, did not happen at any. */
-function isWithin({ eventTime }: Pick<StoredEvent, 'eventTime'>, filter: EventFilter): boolean {
-  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
-  const isAny = filter.since === undefined && filter.until === undefined;
-  return isAny || (eventTime !== 0 && eventTime >= since && eventTime < until);
 }
 
 /** How many events are in memory at once. */

@@ -44,7 +44,7 @@ const readers: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   'the doctor': async (url) => (await reach(url)).detail,
   'a replay to a receiver': async (url) => {
     const client = new ReceiverClient(new URL(url));
-    closers.push(() => client.close());
+    closers.push(() => client[Symbol.dispose]());
     return Object(await client.post({ body: '{}', token: 'x', timeoutMs: 60_000 })).error;
   },
   'the mock': async (url) => {

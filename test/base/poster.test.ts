@@ -37,6 +37,6 @@ test('posts again on a new connection, when the one that was kept alive was clos
 
 test('tells that the time is over, when there is no answer, and posts once', async () => {
   const { post, requests } = await posting(() => {}, ok);
-  expect(await post(200)).toEqual({ type: 'timed out' });
+  expect(await post(200)).toEqual({ type: 'timed out', error: 'no answer within 0.2 s' });
   expect(requests()).toBe(1);
 });

@@ -117,7 +117,7 @@ describe('an attempt', () => {
     stage.webhook();
     happen();
     await stage.mock.advance(1499);
-    const timedOut = { answer: null, error: 'no answer within 500 ms', duration_ms: 500 };
+    const timedOut = { answer: null, error: 'no answer within 0.5 s', duration_ms: 500 };
     const next_attempt_at = new Date(stage.mock.now() + 1).toISOString();
     expect(latest()).toMatchObject({ attempts: [timedOut], next_attempt_at });
     await stage.mock.advance(1);

@@ -40,7 +40,7 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
   const before = systemClock.now() - olderThan;
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to prune the rest', async (signal) => {
-      const stage = progress('pruned');
+      using stage = progress('pruned');
       let pruned = 0;
       for await (const page of pagesOf(store, filter)) {
         if (signal.aborted) break;
@@ -50,7 +50,6 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
         stage.show(pruned, undefined);
         if (!dryRun) await pauseUntilAborted(systemClock, PAUSE_MS, signal);
       }
-      stage.end();
       const result = `${pruned} events ${dryRun ? 'would be' : 'were'} pruned`;
       if (signal.aborted) say(result);
       signal.throwIfAborted();

@@ -36,7 +36,7 @@ export async function replayToReceiver(config: Config, replay: Replay): Promise<
       return withDatabase(config, (store) => send(databaseSource(store, filter), signal));
     const times = asNew && !dryRun ? 2 : 1;
     const recording = from === '-' ? process.stdin : from;
-    const source = await recordingSource(recording, { name: from, filter, times, signal });
+    const source = await recordingSource(recording, { filter, times, signal });
     return send(source, signal).finally(() => source.close());
   });
 }

@@ -25,15 +25,16 @@ export interface StatusesApiOptions {
  * @example
  * const app = express().use(createStatusesApi({ clock, random, baseUrl: () => 'http://127.0.0.1:4010' }).router);
  */
-export function createStatusesApi(options: StatusesApiOptions) {
+export function createStatusesApi(options: StatusesApiOptions): { router: RequestHandler; reset(): void } {
   let router = statusesRouter(options);
-  /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
-  const serve: RequestHandler = (request, response, next) => router(request, response, next);
-  /** Forgets everything: statuses, media, keys, clients, counted requests. */
-  const reset = () => {
-    router = statusesRouter(options);
+  return {
+    /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
+    router: (request, response, next) => router(request, response, next),
+    /** Forgets everything: statuses, media, keys, clients, counted requests. */
+    reset() {
+      router = statusesRouter(options);
+    },
   };
-  return { router: serve, reset };
 }
 
 /** How long an `Idempotency-Key` is remembered, in milliseconds. */

@@ -10,6 +10,7 @@ const MIN_LEAD = 300_000;
 /** How many statuses a user may have scheduled in all, and on one day of the UTC calendar. */
 const TOTAL_LIMIT = 300;
 const DAILY_LIMIT = 25;
+const EXCEEDED = 'You have exceeded the limit of';
 
 /** A scheduled status. */
 export interface ScheduledStatus extends NewStatus {
@@ -38,15 +39,12 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
   const checked = (author: Account, scheduledAt: unknown): number => {
     const at = parseMoment(scheduledAt);
     const scheduled = of(author);
-    const sameDay = scheduled.filter((other) => dayOf(other.at) === dayOf(at));
+    const today = scheduled.filter((other) => dayOf(other.at) === dayOf(at));
     check([
       [Number.isNaN(at), 'Scheduled at is not an ISO 8601 date and time'],
       [at <= clock.now() + MIN_LEAD, 'Scheduled at The scheduled date must be in the future'],
-      [scheduled.length >= TOTAL_LIMIT, `You have exceeded the limit of ${TOTAL_LIMIT} scheduled posts`],
-      [
-        sameDay.length >= DAILY_LIMIT,
-        `You have exceeded the limit of ${DAILY_LIMIT} scheduled posts for today`,
-      ],
+      [scheduled.length >= TOTAL_LIMIT, `${EXCEEDED} ${TOTAL_LIMIT} scheduled posts`],
+      [today.length >= DAILY_LIMIT, `${EXCEEDED} ${DAILY_LIMIT} scheduled posts for today`],
     ]);
     return at;
   };
