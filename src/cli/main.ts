@@ -24,6 +24,9 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   state: async () => (await import('./state.ts')).addState,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
   move: async () => (await import('./move.ts')).addMove,
+  pause: async () => (await import('./pause.ts')).addPause,
+  resume: async () => (await import('./pause.ts')).addResume,
+  backup: async () => (await import('./backup.ts')).addBackup,
   doctor: async () => (await import('./doctor.ts')).addDoctor,
   init: async () => (await import('./init.ts')).addInit,
 };

@@ -40,14 +40,14 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a number with ms, s, m, h or d, such as 10m.');
 }
 
-const TIME_HELP =
+export const TIME_HELP =
   'as 2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00 (UTC without an offset), or 2h ago';
 
 const AGO = /^(\d{1,6})\s*(s|m|h|d|w)(?:\s+ago)?$/;
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 
 /** A moment as people write it, in milliseconds since the epoch: a date, a date and time, or how long ago. */
-function moment(text: string): number {
+export function moment(text: string): number {
   const [, number, unit = ''] = AGO.exec(text.trim()) ?? [];
   if (number !== undefined) return systemClock.now() - Number(number) * (UNIT_MS[unit] ?? 0);
   const [, day = '', clock = '00:00', offset = 'Z'] = DATE_TIME.exec(text.trim()) ?? [];
@@ -93,11 +93,23 @@ export interface FilterFlags {
   readonly since?: number;
   readonly until?: number;
   readonly q?: string;
+  readonly error?: string;
   readonly id?: readonly string[];
 }
 
 /** The names of these options, as commander knows them. */
-export const FILTER_FLAGS = ['kind', 'status', 'site', 'resource', 'webhook', 'since', 'until', 'q', 'id'];
+export const FILTER_FLAGS = [
+  'kind',
+  'status',
+  'site',
+  'resource',
+  'webhook',
+  'since',
+  'until',
+  'q',
+  'error',
+  'id',
+];
 
 /** Adds the options of a filter; together they restrict further. */
 export function withFilter(command: Command): Command {
@@ -114,6 +126,7 @@ export function withFilter(command: Command): Command {
     .option('--since <time>', `the event happened at this time or later: ${TIME_HELP}`, moment)
     .option('--until <time>', 'the event happened before this time', moment)
     .option('--q <text>', 'a text somewhere in the body of the event')
+    .option('--error <text>', 'the first line of its last error; * stands for anything')
     .option('--id <event>', 'the id of the event; may be repeated', (text, before: string[] = []) => [
       ...before,
       eventId(text),
@@ -129,10 +142,10 @@ function kinds(text: string, before: readonly string[] = []): readonly string[] 
 
 /** @throws KitError INPUT_INVALID if the times leave nothing between them */
 export function filterOf(flags: FilterFlags): EventFilter {
-  const { kind, status, site, resource, webhook, since, until, q, id: ids } = flags;
+  const { kind, status, site, resource, webhook, since, until, q, error, id: ids } = flags;
   if (since !== undefined && until !== undefined && since >= until)
     throw new KitError('INPUT_INVALID', '--since must be before --until');
-  return { kind, status, site, resource, webhook, since, until, q, ids };
+  return { kind, status, site, resource, webhook, since, until, q, error, ids };
 }
 
 /** The options that make up the body of a notification. */

@@ -1,9 +1,11 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { KitError } from '../base/errors.ts';
 import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import type { EventStore, Unproven } from '../store/event-store.ts';
 import { unprovenJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
+import { moment, TIME_HELP } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 
 interface Flags {
@@ -19,7 +21,7 @@ export function addQuarantine(program: Command): void {
   const quarantine = program
     .command('quarantine')
     .description(
-      'List or admit notifications that were refused, as no known secret verifies them, but kept.',
+      'List, admit or drop notifications that were refused, as no known secret verifies them, but kept.',
     );
   quarantine
     .command('list')
@@ -35,6 +37,31 @@ export function addQuarantine(program: Command): void {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', '\nwebhooks import and a start of the server do this, too.')
     .action(admit);
+  quarantine
+    .command('drop')
+    .description('Drop notifications for good, such as those of a webhook that is deleted.')
+    .option('--webhook <id>', 'only notifications of this webhook')
+    .option('--before <time>', `only those that came before this time: ${TIME_HELP}`, moment)
+    .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
+    .option('--json', 'print the result as JSON')
+    .action(drop);
+}
+
+interface DropFlags extends Flags {
+  readonly before?: number;
+  readonly all?: true;
+}
+
+/** The `before` of all entries. */
+const EVER = Number.MAX_SAFE_INTEGER;
+
+async function drop({ webhook, before = EVER, all, json }: DropFlags): Promise<void> {
+  if (!all && webhook === undefined && before === EVER)
+    throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
+  await withDatabase(loadConfig(), async (store) => {
+    const dropped = await store.dropQuarantined({ webhook, before });
+    await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
+  });
 }
 
 async function list({ webhook, json }: Flags): Promise<void> {

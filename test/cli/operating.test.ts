@@ -458,14 +458,32 @@ test('is handled after all, when an event died, its cause is put right, and it i
   expect(await examine('npx hookkit doctor')).toMatch(/^warn +events +.* 3 dead/m);
   await service.stop();
   await serve();
-  const [list = '', dryRun = '', replay = ''] = operating('Dead events', 3);
+  const [list = '', dryRun = '', replay = '', dismiss = ''] = operating('Dead events', 4);
   const { stdout } = await operator.type(list);
   expect(rowsOf(stdout)).toHaveLength(3);
   expect(stdout).toContain('the page of live channels is down');
   await operator.type(dryRun);
   expect(await count('dead')).toBe(3);
-  await operator.type(replay);
+  await operator.type(dismiss);
+  expect(await count('dismissed')).toBe(3);
+  await operator.type(replay.replace('dead', 'dismissed'));
   await handled(3);
+});
+
+test('starts no handler and loses nothing, when handling is paused as written, until it is resumed', async () => {
+  const { operator, serve, register, happen, count, handled, examine } = post();
+  await serve();
+  await register();
+  const [pause = '', resume = ''] = operating('Pause handling', 2);
+  await operator.type(pause);
+  await happen(2);
+  expect(await examine('npx hookkit doctor')).toMatch(
+    /^warn +events +2 pending, 0 running.* npx hookkit resume/m,
+  );
+  expect(await count('pending')).toBe(2);
+  expect((await operator.type(resume)).stdout).toContain('goes on');
+  await handled(2);
+  expect((await operator.type(resume)).stdout).toContain('was not paused');
 });
 
 const source = join(import.meta.dirname, '../..', 'src');

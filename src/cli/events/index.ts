@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { addCompare } from './compare.ts';
+import { addDismiss } from './dismiss.ts';
 import { addExport } from './export.ts';
 import { addListAndShow } from './list-and-show.ts';
 import { addPrune } from './prune.ts';
@@ -10,5 +11,6 @@ export function addEvents(program: Command): void {
   const events = program
     .command('events')
     .description('List, export and replay the events that were received.');
-  for (const add of [addListAndShow, addExport, addReplay, addSend, addPrune, addCompare]) add(events);
+  const verbs = [addListAndShow, addExport, addReplay, addDismiss, addSend, addPrune, addCompare];
+  for (const add of verbs) add(events);
 }

@@ -40,7 +40,7 @@ export function addReplay(events: Command): void {
     .addOption(
       new Option('--to <url>', 'send to this receiver').argParser(options.receiverUrl).conflicts(TO_HANDLERS),
     )
-    .addOption(new Option('--from <file>', 'send this recording (-: stdin)').conflicts('status'))
+    .addOption(new Option('--from <file>', 'send this recording (-: stdin)').conflicts(['status', 'error']))
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
     .option('--speed <factor>', 'keep the gaps, so many times faster (default: max)', options.speed)
     .option('--shuffle', 'send in random order; this holds all events in memory')

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { KitError } from '../base/errors.ts';
+import { sqlitePathOf } from '../base/url.ts';
+import { loadConfig } from '../config.ts';
+import { keyPathOf } from '../store/key-file.ts';
+import { line, print, say } from './output.ts';
+
+const HELP = `
+The copy is checked after it is written, and gets its name when it is whole. It has no key: keep the key file, or SECRETS_KEY, apart from it.
+On PostgreSQL, back up with pg_dump: docs/scaling.md has the command.`;
+
+export function addBackup(program: Command): void {
+  program
+    .command('backup')
+    .description('Back up the SQLite database while the server runs.')
+    .argument('<file>', 'where the copy goes; a file that is there is not replaced')
+    .addHelpText('after', HELP)
+    .action(backup);
+}
+
+async function backup(file: string): Promise<void> {
+  const { DATABASE_URL, SECRETS_KEY } = loadConfig();
+  const path = sqlitePathOf(DATABASE_URL);
+  if (path === undefined)
+    throw new KitError(
+      'INPUT_INVALID',
+      'on PostgreSQL, back up with: pg_dump --format=custom --file=FILE DATABASE',
+    );
+  const { backUp } = await import('../store/sqlite/backup.ts');
+  const { events, bytes } = await backUp(path, file);
+  await print(`${line(file)}: ${events} events, ${bytes} bytes, checked`);
+  if (!SECRETS_KEY) say(`the key is not in it: keep a copy of ${line(keyPathOf(path))} elsewhere`);
+}

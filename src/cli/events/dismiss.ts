@@ -1,0 +1,57 @@
+import { type Command, Option } from 'commander';
+import { KitError } from '../../base/errors.ts';
+import { loadConfig } from '../../config.ts';
+import { withDatabase } from '../../store/open.ts';
+import { interruptible } from '../interruptible.ts';
+import { FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { print, printJsonLine, progress, say } from '../output.ts';
+
+interface Flags extends FilterFlags {
+  readonly reason: string;
+  readonly all?: true;
+  readonly dryRun?: true;
+  readonly json?: true;
+}
+
+const HELP = `
+Other events than dead and pending ones stay as they are, and so do those that a handler runs. A replay takes a dismissed event up again.
+
+Example:
+  npx hookkit events dismiss --status dead --error '*archive answered 404*' --reason 'the archive has dropped these media'`;
+
+export function addDismiss(events: Command): void {
+  withFilter(events.command('dismiss'))
+    .description('Dismiss events that are dead or pending: no handler runs for them any more.')
+    .requiredOption('--reason <text>', 'why: lists show it in the place of the last error')
+    .addOption(new Option('--all', 'dismiss all that are dead or pending').conflicts(FILTER_FLAGS))
+    .option('--dry-run', 'only count the events')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', HELP)
+    .action(dismiss);
+}
+
+async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: Command): Promise<void> {
+  const filter = filterOf(flags);
+  const isMeant = all || dryRun || FILTER_FLAGS.some((name) => command.getOptionValue(name) !== undefined);
+  if (!isMeant) throw new KitError('INPUT_INVALID', 'this would dismiss everything: give a filter, or --all');
+  await withDatabase(loadConfig(), (store) =>
+    interruptible('run it again to dismiss the rest', async (signal) => {
+      if (dryRun) {
+        const status = filter.status ? [filter.status] : (['dead', 'pending'] as const);
+        const counts = await Promise.all(status.map((one) => store.count({ ...filter, status: one })));
+        const dismissible = counts.reduce((sum, count) => sum + count, 0);
+        return json
+          ? printJsonLine({ dry_run: true, dismissible })
+          : print(`${dismissible} events would be dismissed`);
+      }
+      using stage = progress('dismissed');
+      const onStep = (dismissed: number) => stage.show(dismissed, undefined);
+      const { dismissed, running } = await store.dismiss(filter, { reason, onStep, signal });
+      if (signal.aborted) say(`${dismissed} events were dismissed`);
+      signal.throwIfAborted();
+      if (json) return printJsonLine({ dismissed, running });
+      await print(`${dismissed} events dismissed`);
+      if (running > 0) say(`${running} more are left out, as handlers run them`);
+    }),
+  );
+}

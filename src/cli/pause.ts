@@ -1,0 +1,39 @@
+import { hostname, userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { loadConfig } from '../config.ts';
+import { withDatabase } from '../store/open.ts';
+import { print } from './output.ts';
+
+/** Holding back the handlers of all processes, and letting them go on. */
+export function addPause(program: Command): void {
+  program
+    .command('pause')
+    .description(
+      'Pause handling: no process starts a handler, while notifications are received and recorded.',
+    )
+    .requiredOption('--reason <text>', 'why: the overview, the metrics and the doctor show it')
+    .action(pause);
+}
+
+export function addResume(program: Command): void {
+  program.command('resume').description('Resume handling after a pause.').action(resume);
+}
+
+async function pause({ reason }: { readonly reason: string }): Promise<void> {
+  await withDatabase(loadConfig(), (store) => store.pause({ reason, by: `${userName()}@${hostname()}` }));
+  await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
+}
+
+/** The user of this process; a container may have one without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? '?');
+  }
+}
+
+async function resume(): Promise<void> {
+  const wasPaused = await withDatabase(loadConfig(), (store) => store.resume());
+  await print(wasPaused ? 'handling goes on within two seconds' : 'handling was not paused');
+}
