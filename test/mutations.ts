@@ -63,14 +63,15 @@ async function outcomeOf({ file, original, mutant, suite, tests = '' }: Mutation
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const chosen = mutations.filter(({ rule }) => new RegExp(process.argv[2] ?? '').test(rule));
+const word = new RegExp(process.argv[2] ?? '');
+const chosen = Object.entries(mutations).filter(([rule]) => word.test(rule));
 try {
-  const sound = await run([...new Set(chosen.map(({ suite }) => suite))], []);
+  const sound = await run([...new Set(chosen.map(([, { suite }]) => suite))], []);
   let survivors = 0;
-  for (const mutation of chosen) {
+  for (const [rule, mutation] of chosen) {
     const { survives, killedBy } = await outcomeOf(mutation, sound.get(mutation.suite) ?? []);
     if (survives !== undefined) survivors++;
-    say(`${killedBy ? 'killed  ' : 'SURVIVES'} | ${mutation.rule} | ${survives ?? killedBy}`);
+    say(`${killedBy ? 'killed  ' : 'SURVIVES'} | ${rule} | ${survives ?? killedBy}`);
   }
   say(`${chosen.length - survivors} of ${chosen.length} broken rules are noticed`);
   process.exitCode = survivors === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -20,7 +20,6 @@ beforeEach(async () => {
 afterEach(() => {
   for (const cleanUp of cleanUps.reverse()) cleanUp();
   cleanUps = [];
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** A pipe with a name: its reader first, as no writer can open one that nobody reads. */

@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { present } from '../support/only.ts';
@@ -18,7 +18,6 @@ let directory: string;
 beforeEach(async () => {
   directory = await temporaryDirectory();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 /** Writes files of a project of somebody's own; the first is the module of its handlers. */
 function write(files: Readonly<Record<string, string>>): string {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -29,7 +29,6 @@ let folder: string;
 beforeEach(async () => {
   folder = await temporaryDirectory();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** A clone does not know where npm finds the kit. */
 const init = (...args: readonly string[]) => runCli(['init', '--kit', '1.2.3', ...args], { cwd: folder });

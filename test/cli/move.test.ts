@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
@@ -21,7 +21,6 @@ beforeEach(async () => {
   await store.record(verified());
   await store.close();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 test('moves a database and prints what both have, when the paths are relative, and every command refuses the former one', async () => {
   const moved = await runCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], {

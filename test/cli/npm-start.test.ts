@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
@@ -24,7 +23,6 @@ beforeEach(async () => {
 });
 afterEach(() => {
   if (npm?.exitCode === null && npm.signalCode === null) process.kill(-present(npm.pid), 'SIGKILL');
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Starts it as the first process of a group, as a shell does, and waits until a handler runs that ends when it is aborted. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -11,7 +11,6 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'other.env'), '\uFEFFPORT=eighty\nLOG_LEVEL=loud\n');
   writeFileSync(join(directory, 'throws.ts'), "throw new Error('broken at load');\n");
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(args, { cwd: directory, env });

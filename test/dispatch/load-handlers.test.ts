@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -11,7 +11,6 @@ let directory: string;
 beforeEach(async () => {
   directory = await temporaryDirectory();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 /** Loads a module with this text. */
 function load(text: string) {

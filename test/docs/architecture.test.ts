@@ -61,13 +61,19 @@ describe('the picture of the life of an event', () => {
   );
 });
 
-test('the page says where a new command, kind, metric, store and page go, by paths that are there', () => {
-  const named = [...page.matchAll(/`((?:src|test|docs)\/[\w./-]*)`/g)].map(([, path = '']) => path);
-  const known = [...filesBelow('src', ''), ...filesBelow('test', ''), ...filesBelow('docs', '')].map(
-    ({ path }) => path,
+test('the page says where a new command, kind, metric, store and page go, and decisions name files, by paths that are there', () => {
+  const known = ['src', 'test', 'docs', 'pack'].flatMap((folder) =>
+    filesBelow(folder, '').map(({ path }) => path),
   );
+  const missing = (named: readonly string[]) =>
+    named.filter((path) => !known.some((one) => one.startsWith(path) || one.startsWith(`src/${path}`)));
+  const named = [...page.matchAll(/`((?:src|test|docs)\/[\w./-]*)`/g)].map(([, path = '']) => path);
   expect(named.length).toBeGreaterThan(10);
-  expect(named.filter((path) => !known.some((one) => one === path || one.startsWith(path)))).toEqual([]);
+  expect(missing(named)).toEqual([]);
+  for (const { path, text } of filesBelow('docs/decisions', '.md')) {
+    const files = [...text.matchAll(/\b((?:[\w-]+\/)+[\w.-]+\.ts)\b/g)].map(([, file = '']) => file);
+    expect({ path, missing: missing(files) }).toEqual({ path, missing: [] });
+  }
 });
 
 test('other rooms import the files of store that the page names, and no other', () => {

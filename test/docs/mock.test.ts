@@ -1,29 +1,23 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { controlCatalogue, faultNames, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 
 const docs = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8');
 
-describe('docs/mock.md', () => {
-  test.each(controlCatalogue.map(([method, path]) => `${method} ${path}`))(
-    'has a row for the route %s',
-    (route) => {
-      expect(docs).toContain(`| \`${route}\` |`);
-    },
-  );
+const verbs = Object.keys(MockProvider.inProcess()).filter(
+  (name) => !['url', 'now', 'apiSecret'].includes(name),
+);
+const needed = [
+  ...controlCatalogue.map(([method, path]) => `| \`${method} ${path}\` |`),
+  ...faultNames.map((fault) => `| \`${fault}\` |`),
+  ...verbs.map((verb) => `\`${verb}\``),
+];
 
-  test.each(kindNames)('draws which change of state sends %s', (kind) => {
-    expect(docs).toMatch(new RegExp(`-->.*/ ${kind}`));
-  });
+test('docs/mock.md has a row for each route and fault, and names each verb', () => {
+  expect(needed.filter((text) => !docs.includes(text))).toEqual([]);
+});
 
-  test.each(faultNames)('has a row for the fault %s', (fault) => {
-    expect(docs).toContain(`| \`${fault}\` |`);
-  });
-
-  test.each(
-    Object.keys(MockProvider.inProcess()).filter((name) => !['url', 'now', 'apiSecret'].includes(name)),
-  )('names the verb %s', (verb) => {
-    expect(docs).toContain(`\`${verb}\``);
-  });
+test('docs/mock.md draws which change of state sends each kind', () => {
+  expect(kindNames.filter((kind) => !new RegExp(`-->.*/ ${kind}`).test(docs))).toEqual([]);
 });

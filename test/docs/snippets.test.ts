@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { DefinedApp } from '../../src/index.ts';
 import { testReceiver } from '../../src/testing/index.ts';
+import { listeningOn } from '../mock/support/listening.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
 
@@ -42,15 +42,8 @@ beforeAll(() => {
   writeFileSync(join(copy, WRONG), 'export const wrong: number = "text";\n');
   const config = { extends: './tsconfig.json', include: ['src'] };
   writeFileSync(join(copy, 'tsconfig.snippets.json'), JSON.stringify(config));
-  const args = [
-    '--project',
-    'tsconfig.snippets.json',
-    '--noImplicitReturns',
-    '--pretty',
-    'false',
-    '--singleThreaded',
-  ];
-  const { stdout } = spawnSync(process.execPath, [tsc, ...args], { cwd: copy, encoding: 'utf8' });
+  const args = '--project tsconfig.snippets.json --noImplicitReturns --pretty false --singleThreaded';
+  const { stdout } = spawnSync(process.execPath, [tsc, ...args.split(' ')], { cwd: copy, encoding: 'utf8' });
   errors = stdout.split('\n').filter((line) => line.includes('error TS'));
 });
 
@@ -71,13 +64,11 @@ async function load(page: string, stead: Readonly<Record<string, string>>): Prom
 }
 
 async function standIn<T>(answer: RequestListener, work: (url: string) => Promise<T>): Promise<T> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
+  const { url, close } = await listeningOn(createServer(answer));
   try {
-    return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return await work(url);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
 }
 

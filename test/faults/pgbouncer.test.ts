@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { Random } from '../../src/mock/random.ts';
-import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { describeWith } from '../support/tools.ts';
@@ -12,7 +12,7 @@ const KILLS = size({ small: 3, full: 9 });
 
 describeWithPostgres('PgBouncer before PostgreSQL', (server) =>
   describeWith('pgbouncer', 'in transaction mode', () => {
-    let bouncer: PgBouncer;
+    let bouncer: Awaited<ReturnType<typeof startPgBouncer>>;
     beforeAll(async () => {
       bouncer = await startPgBouncer(server, CONNECTIONS);
     });

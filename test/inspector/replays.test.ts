@@ -1,6 +1,6 @@
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { EventStore, ReplayOptions } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -30,7 +30,6 @@ beforeAll(async () => {
   await settleAll(store, HANDLED);
   await store.close();
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 const start = inspectedForEachTest();
 /** What happens after a step of a replay, before the next one. */

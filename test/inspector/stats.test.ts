@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { type TestDatabase, testDatabase } from '../support/engine.ts';
@@ -16,7 +15,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.remove();
-  rmSync(directory, { recursive: true });
 });
 
 const sum = (rates: readonly number[]) => Math.round(rates.reduce((one, other) => one + other) * 60);

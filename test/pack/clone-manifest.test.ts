@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { exchangeManifest, restoreManifest } from '../../pack/clone-manifest.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -12,7 +12,6 @@ beforeEach(async () => {
   root = await temporaryDirectory();
   writeFileSync(join(root, 'package.json'), CLONE);
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 const text = () => readFileSync(join(root, 'package.json'), 'utf8');
 const isKept = () => existsSync(join(root, 'package.json.clone'));

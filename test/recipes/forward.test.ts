@@ -1,14 +1,14 @@
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { forward, keyOf, signatureOf } from '../../src/recipes/forward.ts';
 import { everyCrash, testReceiver } from '../../src/testing/index.ts';
+import { listeningOn } from '../mock/support/listening.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 /** The other system: it answers as it is told to, then with 204. */
-let server: Server;
+let close: () => Promise<void>;
 let url: string;
 let arrived: { readonly headers: IncomingHttpHeaders; readonly body: string }[];
 let answers: { readonly status: number; readonly headers?: Readonly<Record<string, string>> }[];
@@ -16,18 +16,15 @@ let answers: { readonly status: number; readonly headers?: Readonly<Record<strin
 beforeEach(async () => {
   arrived = [];
   answers = [];
-  server = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     arrived.push({ headers: request.headers, body: await text(request) });
     const { status, headers } = answers.shift() ?? { status: 204 };
     response.writeHead(status, headers).end();
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+  });
+  const listening = await listeningOn(server);
+  [url, close] = [`${listening.url}/hooks`, listening.close];
 });
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterEach(() => close());
 
 /** What becomes of an event that is forwarded, and how long the second attempt waited. */
 async function forwarded() {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { oneKey } from '../../src/replay/receiver-client.ts';
 import { replayOverHttp } from '../../src/replay/replay-over-http.ts';
@@ -16,7 +15,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await receiver?.close();
-  rmSync(directory, { recursive: true });
 });
 
 async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise<ListeningReceiver> {

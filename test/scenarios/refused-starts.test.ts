@@ -129,9 +129,3 @@ test('a start is refused in one line, when its port is taken, with 1', async () 
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(/^hookkit: cannot listen on 127\.0\.0\.1:\d+: .*; set HOST and PORT\n$/);
 });
-
-test('a start goes well, when the directory is missing, and makes it', async () => {
-  path = join(directory, 'a', 'b', 'receiver.db');
-  await makeDatabase();
-  expect(existsSync(path)).toBe(true);
-});

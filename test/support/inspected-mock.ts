@@ -2,17 +2,12 @@ import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { PATH } from './genuine.ts';
-import { type Inspected, inspect } from './inspected-service.ts';
+import { inspect } from './inspected-service.ts';
 
 const SITE = 'site0001';
 
 /** A service with its admin listener, fed by a mock provider over HTTP. */
-export interface InspectedMock extends Inspected {
-  readonly mock: MockProvider;
-  readonly site: string;
-  /** Resolves once all that was sent has come to its end. */
-  quiet(): Promise<void>;
-}
+export type InspectedMock = Awaited<ReturnType<typeof inspectMock>>;
 
 /** Handlers of which some fail, skip or do a step. */
 const mixedHandlers = defineHandlers({
@@ -29,7 +24,7 @@ const mixedHandlers = defineHandlers({
 });
 
 /** Starts it, with the life of a media and two channels behind it, something refused and something in quarantine. */
-export async function inspectMock(env: Readonly<Record<string, string>> = {}): Promise<InspectedMock> {
+export async function inspectMock(env: Readonly<Record<string, string>> = {}) {
   const inspected = await inspect(mixedHandlers, env);
   const mock = await MockProvider.start({ port: 0, seed: 11, processingMs: 1, maxAttempts: 1 });
   const { id, secret } = mock.createWebhook({
@@ -39,6 +34,7 @@ export async function inspectMock(env: Readonly<Record<string, string>> = {}): P
     site_ids: [SITE],
   });
   await inspected.service.store.addSecret(id, secret);
+  /** Resolves once all that was sent has come to its end. */
   const quiet = async (): Promise<void> => {
     await mock.settled();
     await inspected.settled();

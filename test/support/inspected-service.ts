@@ -7,31 +7,13 @@ import { testDatabase } from './engine.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
 import { tokenOf } from './hs256.ts';
-import type { LogLines } from './log-lines.ts';
-import { type RunningService, type RunOptions, runService } from './running-service.ts';
+import { type RunOptions, runService } from './running-service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A service with its admin listener, in this process and on a database of its own. */
-export interface Inspected {
-  readonly service: RunningService;
-  /** of the admin listener */
-  readonly url: string;
-  /** settings that name its database */
-  readonly env: Readonly<Record<string, string>>;
-  readonly log: LogLines;
-  /** Sends a notification as the provider does. */
-  deliver(body: object, secret?: string): Promise<Response>;
-  /** Waits until every event has come to its end. */
-  settled(): Promise<void>;
-  /** What the API answers, parsed; a request that is refused fails the test. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
-  api(path: string, init?: RequestInit): Promise<any>;
-  /** What the admin listener answers to a request with exactly these headers. */
-  raw(path: string, options?: RawOptions): Promise<RawAnswer>;
-  dispose(): Promise<void>;
-}
+export type Inspected = Awaited<ReturnType<typeof inspect>>;
 
-interface RawOptions {
+export interface RawOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -47,7 +29,7 @@ export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
   options: RunOptions = {},
-): Promise<Inspected> {
+) {
   const isOwn = env.DATABASE_URL === undefined;
   const database = isOwn ? await testDatabase(await temporaryDirectory()) : undefined;
   const retries = { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3', SHUTDOWN_GRACE_MS: '100' };
@@ -57,27 +39,34 @@ export async function inspect(
   const url = service.adminUrl ?? '';
   return {
     service,
+    /** of the admin listener */
     url,
+    /** settings that name its database */
     env: database?.env ?? env,
     log: service.log,
-    deliver(body, secret = SECRET) {
+    /** Sends a notification as the provider does. */
+    deliver(body: object, secret = SECRET) {
       const text = JSON.stringify(body);
       const headers = { authorization: `Bearer ${tokenOf(text, secret)}` };
       return fetch(`${service.url}${PATH}`, { method: 'POST', headers, body: text });
     },
-    async settled() {
+    /** Waits until every event has come to its end. */
+    async settled(): Promise<void> {
       await eventually('every event has come to its end', async () => {
         const { pending, running } = await service.store.overview();
         return pending + running === 0;
       });
     },
-    async api(path, init) {
+    /** What the API answers, parsed; a request that is refused fails the test. */
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+    async api(path: string, init?: RequestInit): Promise<any> {
       const answer = await fetch(`${url}/api${path}`, init);
       if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
       return answer.json();
     },
-    raw: (path, options = {}) => raw(`${url}${path}`, options),
-    async dispose() {
+    /** What the admin listener answers to a request with exactly these headers. */
+    raw: (path: string, options: RawOptions = {}) => raw(`${url}${path}`, options),
+    async dispose(): Promise<void> {
       await service.stop();
       await database?.remove();
     },

@@ -10,20 +10,12 @@ export interface Taken {
 }
 
 /** A receiver that takes everything, and keeps what it was sent. */
-export interface ListeningReceiver {
-  readonly url: string;
-  readonly taken: readonly Taken[];
-  /** how many requests were under way at once, at most */
-  readonly most: number;
-  /** media of which two were under way at once */
-  readonly overlaps: readonly string[];
-  close(): Promise<void>;
-}
+export type ListeningReceiver = Awaited<ReturnType<typeof listeningReceiver>>;
 
 /** @param answer the status for a body, and how long to take */
 export async function listeningReceiver(
   answer: (body: Taken['body']) => { status?: number; ms?: number } = () => ({}),
-): Promise<ListeningReceiver> {
+) {
   const taken: Taken[] = [];
   const underWay = new Set<string>();
   const overlaps: string[] = [];
@@ -49,9 +41,11 @@ export async function listeningReceiver(
   return {
     url: `${url}/webhooks/media`,
     taken,
+    /** how many requests were under way at once, at most */
     get most() {
       return most;
     },
+    /** media of which two were under way at once */
     overlaps,
     close,
   };

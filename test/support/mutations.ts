@@ -1,6 +1,5 @@
-/** A rule, one change of the source that breaks it, and the tests that must notice. */
+/** A change of the source that breaks a rule, and the tests that must notice. */
 export interface Mutation {
-  readonly rule: string;
   readonly file: string;
   /** stands in the file once */
   readonly original: string;
@@ -11,10 +10,9 @@ export interface Mutation {
 }
 
 /** For each promise of the kit, how it could be broken. Numbers are those of "What must not be got wrong" in the design. */
-export const mutations: readonly Mutation[] = [
+export const mutations: Readonly<Record<string, Mutation>> = {
   // 1. What was acknowledged is never lost.
-  {
-    rule: 'never lost: the ack waits for the commit',
+  'never lost: the ack waits for the commit': {
     file: 'src/receiver/app.ts',
     original: 'const recorded = await store',
     mutant: `const recorded = { status: 'accepted', id: 'x' } as never;
@@ -22,120 +20,105 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/receiver/overload.test.ts',
     tests: 'acknowledges it once its commit is on disk',
   },
-  {
-    rule: 'never lost: acks commit with synchronous FULL (13)',
+  'never lost: acks commit with synchronous FULL (13)': {
     file: 'src/store/operations/index.ts',
     original: "new Set<keyof Operations>(['claim',",
     mutant: "new Set<keyof Operations>(['record', 'claim',",
     suite: 'test/store/durability.test.ts',
     tests: 'waits for the disk',
   },
-  {
-    rule: 'never lost: a commit that fails is undone whole',
+  'never lost: a commit that fails is undone whole': {
     file: 'src/store/sqlite/connection.ts',
     original: "if (database.inTransaction) db.all('ROLLBACK');",
     mutant: "if (database.inTransaction) db.all('COMMIT');",
     suite: 'test/store/settle.test.ts',
     tests: 'refuses one settlement that no column takes',
   },
-  {
-    rule: 'never lost: one bad request spoils no other, it is run again alone (8)',
+  'never lost: one bad request spoils no other, it is run again alone (8)': {
     file: 'src/store/gathered.ts',
     original: 'if (batch.length > 1 && !isUnavailable(error)) {',
     mutant: 'if (batch.length === 0) {',
     suite: 'test/store/record.test.ts',
     tests: 'refuses one request that no column takes, and records what came with it',
   },
-  {
-    rule: 'never lost: NUL and half surrogate pairs never reach a column of PostgreSQL (8)',
+  'never lost: NUL and half surrogate pairs never reach a column of PostgreSQL (8)': {
     file: 'src/store/postgres/engine.ts',
     original: "value.toWellFormed().replaceAll('\\0', '\\uFFFD')",
     mutant: 'value',
     suite: 'test/store/record.test.ts',
     tests: 'takes a text with NUL and half surrogate pairs',
   },
-  {
-    rule: 'never lost: a transaction that the server ends for a deadlock is tried again (2)',
+  'never lost: a transaction that the server ends for a deadlock is tried again (2)': {
     file: 'src/store/postgres/reasons.ts',
     original: "['40P01', '40001', '55P03'].includes(",
     mutant: "['40001', '55P03'].includes(",
     suite: 'test/store/interleavings.test.ts',
     tests: 'tries again, when the server ends one of two',
   },
-  {
-    rule: 'never lost: an ack whose wait for a synchronous standby was cut off is none',
+  'never lost: an ack whose wait for a synchronous standby was cut off is none': {
     file: 'src/store/postgres/engine.ts',
     original: 'if (warning !== undefined) throw new Error(warning);',
     mutant: '',
     suite: 'test/store/interleavings.test.ts',
     tests: 'is none, when the server warns of its commit',
   },
-  {
-    rule: 'never lost: a stop serves on for DRAIN_MS before it refuses',
+  'never lost: a stop serves on for DRAIN_MS before it refuses': {
     file: 'src/service.ts',
     original: "phase = 'draining';",
     mutant: "phase = 'closed';",
     suite: 'test/receiver/service.test.ts',
     tests: 'a stop serves on for DRAIN_MS',
   },
-  {
-    rule: 'never lost: a service that is draining says so to a balancer',
+  'never lost: a service that is draining says so to a balancer': {
     file: 'src/receiver/app.ts',
     original: "phase() !== 'open'",
     mutant: "phase() === 'closed'",
     suite: 'test/receiver/routes.test.ts',
     tests: 'the service drains',
   },
-  {
-    rule: 'never lost: a notification that no known secret explains is kept in quarantine',
+  'never lost: a notification that no known secret explains is kept in quarantine': {
     file: 'src/receiver/app.ts',
     original: 'if (isUnexplained(verdict)) quarantine.add(verdict.unverified, address);',
     mutant: '',
     suite: 'test/receiver/quarantine.test.ts',
     tests: 'is kept, when no known secret explains its signature',
   },
-  {
-    rule: 'never lost: what waits in quarantine is admitted once its secret is stored',
+  'never lost: what waits in quarantine is admitted once its secret is stored': {
     file: 'src/receiver/keyring.ts',
     original: 'if (added.size > 0) this.onAdded([...added]);',
     mutant: '',
     suite: 'test/receiver/service.test.ts',
     tests: 'is admitted and handled, when another process stores its secret',
   },
-  {
-    rule: 'never lost: in a full quarantine the network or webhook that holds most gives way',
+  'never lost: in a full quarantine the network or webhook that holds most gives way': {
     file: 'src/store/operations/quarantine.ts',
     original: 'ORDER BY bytes DESC, what LIMIT 1',
     mutant: 'ORDER BY bytes, what LIMIT 1',
     suite: 'test/store/quarantine.test.ts',
     tests: 'that has most',
   },
-  {
-    rule: 'never lost: what retention empties keeps its identity, so that a repeat is a duplicate',
+  'never lost: what retention empties keeps its identity, so that a repeat is a duplicate': {
     file: 'src/store/operations/index.ts',
     original: '`UPDATE events SET body = NULL FROM r(seq bigint)',
     mutant: '`DELETE FROM events USING r(seq bigint)',
     suite: 'test/store/replay.test.ts',
     tests: 'empties what ended before a time, but for dead events, and keeps identities',
   },
-  {
-    rule: 'never lost: a database of which everything was moved is refused',
+  'never lost: a database of which everything was moved is refused': {
     file: 'src/store/move.ts',
     original: 'await source.setVersion(MOVED);',
     mutant: '',
     suite: 'test/cli/move.test.ts',
     tests: 'every command refuses the former one',
   },
-  {
-    rule: 'never lost: a database of a newer version is refused',
+  'never lost: a database of a newer version is refused': {
     file: 'src/store/schema.ts',
     original: 'if (version > VERSION)',
     mutant: 'if (version > 99 * VERSION)',
     suite: 'test/scenarios/refused-starts.test.ts',
     tests: 'when the database is of a newer version',
   },
-  {
-    rule: 'never lost: a reader of the cursor goes no further than the slowest writer (14)',
+  'never lost: a reader of the cursor goes no further than the slowest writer (14)': {
     file: 'src/store/lists/search.ts',
     original: 'return Math.min(seq, lowest?.seq ?? Number.POSITIVE_INFINITY);',
     mutant: 'return seq;',
@@ -143,112 +126,98 @@ export const mutations: readonly Mutation[] = [
     tests: 'skips nothing that commits late',
   },
   // 2. Nothing unverified is ever handled.
-  {
-    rule: 'nothing unverified: the signature must be right',
+  'nothing unverified: the signature must be right': {
     file: 'src/notification/token.ts',
     original: 'return given.length === right.length && timingSafeEqual(given, right);',
     mutant: 'return given.length === right.length;',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'a signature',
   },
-  {
-    rule: 'nothing unverified: the claims equal the body exactly',
+  'nothing unverified: the claims equal the body exactly': {
     file: 'src/notification/token.ts',
     original: 'const path = firstDifference(claims, value);',
     mutant: 'const path = undefined;',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'rightly signed claims',
   },
-  {
-    rule: 'nothing unverified: the fast way is the whole token that the provider would have made',
+  'nothing unverified: the fast way is the whole token that the provider would have made': {
     file: 'src/notification/token.ts',
     original: 'if (inputOf(token) === plainInput(bytes)) return undefined;',
     mutant: 'if (inputOf(token).startsWith(PLAIN_HEADER)) return undefined;',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'rightly signed claims',
   },
-  {
-    rule: 'nothing unverified: HS256 alone',
+  'nothing unverified: HS256 alone': {
     file: 'src/notification/token.ts',
     original: 'jsonwebtoken().verify(token, signer, {',
     mutant: 'jsonwebtoken().decode(token, {',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'an algorithm',
   },
-  {
-    rule: 'nothing unverified: a token with crit is refused',
+  'nothing unverified: a token with crit is refused': {
     file: 'src/notification/token.ts',
     original: "return 'crit' in header ? { reason: 'critical header' } : differenceOf(",
     mutant: "return header === undefined ? { reason: 'critical header' } : differenceOf(",
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'crit, rightly signed',
   },
-  {
-    rule: 'nothing unverified: the keys are those of the webhook that the body names',
+  'nothing unverified: the keys are those of the webhook that the body names': {
     file: 'src/receiver/keyring.ts',
     original: 'const held = this.#held.get(webhookId);',
     mutant: 'const held = [...this.#held.values()].flat();',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'of another webhook',
   },
-  {
-    rule: 'nothing unverified: a retired secret verifies nothing from its time on',
+  'nothing unverified: a retired secret verifies nothing from its time on': {
     file: 'src/receiver/keyring.ts',
     original: 'retireAt > now).map',
     mutant: 'retireAt > 0 * now).map',
     suite: 'test/receiver/secrets.test.ts',
     tests: 'verify nothing from their time on',
   },
-  {
-    rule: 'nothing unverified: WEBHOOK_SECRET serves no webhook that ever had a stored secret',
+  'nothing unverified: WEBHOOK_SECRET serves no webhook that ever had a stored secret': {
     file: 'src/receiver/keyring.ts',
     original: 'if (!held) return',
     mutant: 'if (!held?.length) return',
     suite: 'test/receiver/secrets.test.ts',
     tests: 'verifies nothing for a webhook from its first stored secret on',
   },
-  {
-    rule: 'nothing unverified: the quarantine admits only what the stored secret verifies',
+  'nothing unverified: the quarantine admits only what the stored secret verifies': {
     file: 'src/receiver/admissions.ts',
     original: 'return !verifyNotification(token, bytes,',
     mutant: 'return true || !verifyNotification(token, bytes,',
     suite: 'test/receiver/quarantine.test.ts',
     tests: 'stays, when the stored secret does not verify it',
   },
-  {
-    rule: 'nothing unverified: a sealed secret opens only in its row',
+  'nothing unverified: a sealed secret opens only in its row': {
     file: 'src/store/operations/secrets.ts',
     original: "return JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);",
     mutant: "return JSON.stringify(['webhook secret', fingerprint]);",
     suite: 'test/store/secrets.test.ts',
     tests: 'open only in their own row',
   },
-  {
-    rule: 'nothing unverified: rekey leaves nothing that the former key opens',
+  'nothing unverified: rekey leaves nothing that the former key opens': {
     file: 'src/store/event-store.ts',
     original: 'await this.#engine.compact();',
     mutant: '',
     suite: 'test/scenarios/rekeyed.test.ts',
     tests: 'is in none of the files',
   },
-  {
-    rule: 'rotation loses no answer: before a refusal the secrets are looked at once more',
+  'rotation loses no answer: before a refusal the secrets are looked at once more': {
     file: 'src/receiver/app.ts',
     original: 'await keyring.refresh(); //',
     mutant: '//',
     suite: 'test/receiver/secrets.test.ts',
     tests: 'verify the very next notification',
   },
-  {
-    rule: 'a body that is nested deeper than 64 is refused',
+  'a body that is nested deeper than 64 is refused': {
     file: 'src/notification/json.ts',
     original: 'const MOST_LEVELS = 64;',
     mutant: 'const MOST_LEVELS = 6400;',
     suite: 'test/receiver/answers.test.ts',
     tests: 'nested deeper than 64 levels',
   },
-  {
-    rule: 'an event is what happened, not which webhook told it',
+  'an event is what happened, not which webhook told it': {
     file: 'src/notification/json.ts',
     original: 'const { webhook_id: _, ...event } = body;',
     mutant: 'const event = body;',
@@ -256,8 +225,7 @@ export const mutations: readonly Mutation[] = [
     tests: 'is a duplicate, when another webhook with its own secret told of it before',
   },
   // 3. Every acknowledged event is handled at least once, never two of one resource at once, and its handler can tell a repeat.
-  {
-    rule: 'at least once: an ack updates the lane of its event, also while that is being closed (3)',
+  'at least once: an ack updates the lane of its event, also while that is being closed (3)': {
     file: 'src/store/operations/record.ts',
     original:
       'DO UPDATE SET ready_at =\n    CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`',
@@ -265,56 +233,49 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/store/interleavings.test.ts',
     tests: 'record waits for whoever closes the lane, and opens it again',
   },
-  {
-    rule: 'at least once: settle locks lanes before it reads what decides (1)',
+  'at least once: settle locks lanes before it reads what decides (1)': {
     file: 'src/store/operations/settle.ts',
     original: "const lockLanes = d.lock('lanes', 'resource', LEASED);",
     mutant: "const lockLanes = d.lock('lanes', 'resource', LEASED).replace('FOR UPDATE', '');",
     suite: 'test/store/interleavings.test.ts',
     tests: 'settle changes nothing, when another process recovers the lease while it waits',
   },
-  {
-    rule: 'at least once: wake repeats the condition by which it chose (1)',
+  'at least once: wake repeats the condition by which it chose (1)': {
     file: 'src/store/operations/wake.ts',
     original: `ready(\`coalesce(next_at, 0) BETWEEN 1 AND \${d.now}\`)`,
     mutant: "ready('true')",
     suite: 'test/store/interleavings.test.ts',
     tests: 'wake looks again whether an event is due',
   },
-  {
-    rule: 'at least once: two batches of lanes lock them in one order (2)',
+  'at least once: two batches of lanes lock them in one order (2)': {
     file: 'src/store/operations/record.ts',
     original: "return inOrder(rows, 'resource');",
     mutant: 'return rows;',
     suite: 'test/store/interleavings.test.ts',
     tests: 'records of the same resources in another order',
   },
-  {
-    rule: 'at least once: ready events without a lane get one (3)',
+  'at least once: ready events without a lane get one (3)': {
     file: 'src/store/operations/wake.ts',
     original: 'await db.each(open, missing);',
     mutant: '',
     suite: 'test/store/recover.test.ts',
     tests: 'opens a lane for whatever is ready and has none',
   },
-  {
-    rule: 'at least once: a wait that is over is woken',
+  'at least once: a wait that is over is woken': {
     file: 'src/store/operations/wake.ts',
     original: `WHERE next_at <= \${d.now} AND crashes < 2`,
     mutant: `WHERE next_at > \${d.now} AND crashes < 2`,
     suite: 'test/store/settle.test.ts',
     tests: 'wakes it then',
   },
-  {
-    rule: 'at least once: a lease that ran out gives its event to another process',
+  'at least once: a lease that ran out gives its event to another process': {
     file: 'src/store/operations/claim.ts',
     original: `until < \${d.now} AND`,
     mutant: `until < 0 * \${d.now} AND`,
     suite: 'test/dispatch/leases.test.ts',
     tests: 'of a process that was killed runs out, and the event runs again',
   },
-  {
-    rule: 'never two at once: a process recovers no lease that it holds (5)',
+  'never two at once: a process recovers no lease that it holds (5)': {
     file: 'src/store/operations/claim.ts',
     original: ` AND NOT \${d.among('lease', 'held')}
 `,
@@ -323,24 +284,21 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/store/recover.test.ts',
     tests: 'leaves what a process holds alone',
   },
-  {
-    rule: 'never two at once: leases of others are spared after a stall (5)',
+  'never two at once: leases of others are spared after a stall (5)': {
     file: 'src/dispatch/dispatcher.ts',
     original: 'if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers();',
     mutant: '',
     suite: 'test/dispatch/leases.test.ts',
     tests: 'for a renewal interval after a stall',
   },
-  {
-    rule: 'never two at once: a leased lane is given to nobody else',
+  'never two at once: a leased lane is given to nobody else': {
     file: 'src/store/operations/claim.ts',
     original: "r.resource AND coalesce(lanes.lease, '') = ''",
     mutant: 'r.resource',
     suite: 'test/store/claim.test.ts',
     tests: 'never gives two events of one resource at once',
   },
-  {
-    rule: 'never two at once: only the lease of an attempt stores its results (4)',
+  'never two at once: only the lease of an attempt stores its results (4)': {
     file: 'src/store/operations/settle.ts',
     original: `seqs.has(lease) && seqs.get(lease) === event);
     return new Map(held.map((lane) => [lane.lease, lane]));`,
@@ -349,128 +307,112 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/store/settle.test.ts',
     tests: 'changes nothing, when another process took the event over',
   },
-  {
-    rule: 'never two at once: a lease is named by this start of the process (4)',
+  'never two at once: a lease is named by this start of the process (4)': {
     file: 'src/store/operations/claim.ts',
     original: 'lease: randomUUID()',
     mutant: 'lease: String(lanes.indexOf(lane))',
     suite: 'test/store/claim.test.ts',
     tests: 'names each lease otherwise',
   },
-  {
-    rule: 'never two at once: a lease is renewed as long as its handler runs, also one that ignores its abort (4)',
+  'never two at once: a lease is renewed as long as its handler runs, also one that ignores its abort (4)': {
     file: 'src/dispatch/leases.ts',
     original: 'if (leased.leasedAt <= now - renewalMs(leaseMs)) due.push',
     mutant: 'if (leased.leasedAt <= now - renewalMs(leaseMs) && !leased.abort.signal.aborted) due.push',
     suite: 'test/dispatch/leases.test.ts',
     tests: 'keeps its media until it has ended, when it ignores its signal',
   },
-  {
-    rule: 'never two at once: a handler is aborted before its lease runs out (5)',
+  'never two at once: a handler is aborted before its lease runs out (5)': {
     file: 'src/dispatch/leases.ts',
     original: 'if (leased.leasedAt <= before) lose(',
     mutant: 'if (leased.leasedAt <= before - leaseMs) lose(',
     suite: 'test/dispatch/leases.test.ts',
     tests: 'that cannot be renewed has its handler aborted before it runs out',
   },
-  {
-    rule: 'a repeat can be told: a settlement that is sent twice counts once (4)',
+  'a repeat can be told: a settlement that is sent twice counts once (4)': {
     file: 'src/store/operations/settle.ts',
     original: 'lanes.has(lease) || before.has(lease),',
     mutant: 'lanes.has(lease),',
     suite: 'test/store/settle.test.ts',
     tests: 'recognises a settlement that was sent twice',
   },
-  {
-    rule: 'a repeat can be told: a step that was done does not run again',
+  'a repeat can be told: a step that was done does not run again': {
     file: 'src/dispatch/once.ts',
     original: 'if (done) return done.result;',
     mutant: '',
     suite: 'test/dispatch/once.test.ts',
     tests: 'runs its step once',
   },
-  {
-    rule: 'a repeat can be told: a step is stored only under its lease (4)',
+  'a repeat can be told: a step is stored only under its lease (4)': {
     file: 'src/store/operations/settle.ts',
     original: 'if (isHeld) await db.each(addStep',
     mutant: 'await db.each(addStep',
     suite: 'test/store/interleavings.test.ts',
     tests: 'a step is not stored, when another process recovers the lease',
   },
-  {
-    rule: 'a repeat can be told: ctx.state is stored with a retry as well',
+  'a repeat can be told: ctx.state is stored with a retry as well': {
     file: 'src/dispatch/settlement.ts',
     original: "{ outcome: 'retry', state, counts: false }",
     mutant: "{ outcome: 'retry', counts: false }",
     suite: 'test/dispatch/retries.test.ts',
     tests: 'what a handler sets in ctx.state',
   },
-  {
-    rule: 'a repeat can be told: late is decided with the first start and stays (12)',
+  'a repeat can be told: late is decided with the first start and stays (12)': {
     file: 'src/store/operations/claim.ts',
     original: '`coalesce(events.late, CASE WHEN',
     mutant: '`coalesce(NULL, CASE WHEN',
     suite: 'test/store/claim.test.ts',
     tests: 'is decided with the first start',
   },
-  {
-    rule: 'a repeat can be told: late goes by handled_at, which a replay does not clear (12)',
+  'a repeat can be told: late goes by handled_at, which a replay does not clear (12)': {
     file: 'src/store/operations/claim.ts',
     original: 'AND o.handled_at IS NOT NULL AND',
     mutant: "AND o.status = 'handled' AND",
     suite: 'test/store/claim.test.ts',
     tests: 'is an event that was never run, although the newer handled one is being replayed',
   },
-  {
-    rule: 'poison: an event that was lost to five crashes is dead (10)',
+  'poison: an event that was lost to five crashes is dead (10)': {
     file: 'src/store/operations/claim.ts',
     original: 'const MOST_CRASHES = 5;',
     mutant: 'const MOST_CRASHES = 500;',
     suite: 'test/store/recover.test.ts',
     tests: 'gives an event up that was lost five times',
   },
-  {
-    rule: 'poison: what was lost twice runs as the only such one (10)',
+  'poison: what was lost twice runs as the only such one (10)': {
     file: 'src/store/operations/wake.ts',
     original: 'ORDER BY next_at LIMIT 1`',
     mutant: 'ORDER BY next_at LIMIT 100`',
     suite: 'test/store/recover.test.ts',
     tests: 'lets events that were lost twice run one at a time',
   },
-  {
-    rule: 'poison: nothing is leased ahead, so that a crash takes nothing along that never started (4)',
+  'poison: nothing is leased ahead, so that a crash takes nothing along that never started (4)': {
     file: 'src/dispatch/dispatcher.ts',
     original: 'take(config.DISPATCH_CONCURRENCY - this.#atWork.size, running)',
     mutant: 'take(2 * config.DISPATCH_CONCURRENCY - this.#atWork.size, running)',
     suite: 'test/dispatch/claims.test.ts',
     tests: 'nothing is leased ahead',
   },
-  {
-    rule: 'retries: an orderly stop uses up no attempt',
+  'retries: an orderly stop uses up no attempt': {
     file: 'src/dispatch/settlement.ts',
     original: "outcome: 'interrupted', counts: false",
     mutant: "outcome: 'interrupted', counts: true",
     suite: 'test/dispatch/stop.test.ts',
     tests: 'no attempt is used up',
   },
-  {
-    rule: 'retries: they go on for about 21 hours',
+  'retries: they go on for about 21 hours': {
     file: 'src/dispatch/settlement.ts',
     original: 'config.RETRY_BASE_MS * 2 ** (attempt - 1)',
     mutant: 'config.RETRY_BASE_MS * attempt',
     suite: 'test/dispatch/retries.test.ts',
     tests: 'are about 21 hours together',
   },
-  {
-    rule: 'retries: retry() uses up no attempt',
+  'retries: retry() uses up no attempt': {
     file: 'src/dispatch/settlement.ts',
     original: "{ outcome: 'retry', state, counts: false }",
     mutant: "{ outcome: 'retry', state, counts: true }",
     suite: 'test/dispatch/retries.test.ts',
     tests: 'uses up no attempt, but counts as a start',
   },
-  {
-    rule: 'bulk verbs: no event of a replay is ready before all are reset (7)',
+  'bulk verbs: no event of a replay is ready before all are reset (7)': {
     file: 'src/store/event-store.ts',
     original: 'running += reset.running;',
     mutant: `running += reset.running;
@@ -478,32 +420,28 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/store/replay.test.ts',
     tests: 'holds all events until the last is reset',
   },
-  {
-    rule: 'bulk verbs: a replay leaves out what a lane runs (7)',
+  'bulk verbs: a replay leaves out what a lane runs (7)': {
     file: 'src/store/operations/wake.ts',
     original: '.filter(({ seq }) => !running.has(seq));',
     mutant: ';',
     suite: 'test/store/replay.test.ts',
     tests: 'leaves an event out that a handler runs',
   },
-  {
-    rule: 'bulk verbs: the status that a filter asks for is looked at again by the statement that writes (1, 7)',
+  'bulk verbs: the status that a filter asks for is looked at again by the statement that writes (1, 7)': {
     file: 'src/store/operations/wake.ts',
     original: "'events.status = coalesce($status, events.status)'",
     mutant: "'true'",
     suite: 'test/store/interleavings.test.ts',
     tests: 'replay leaves out what began to run',
   },
-  {
-    rule: 'bulk verbs: what was handled is not dismissed',
+  'bulk verbs: what was handled is not dismissed': {
     file: 'src/store/operations/wake.ts',
     original: "AND events.status IN ('pending', 'dead')",
     mutant: '',
     suite: 'test/store/operators.test.ts',
     tests: 'takes only what the filter means',
   },
-  {
-    rule: 'a pause: no process starts anything',
+  'a pause: no process starts anything': {
     file: 'src/store/operations/claim.ts',
     original: `"(SELECT name FROM meta WHERE name = 'paused') IS NULL"`,
     mutant: "'true'",
@@ -511,8 +449,7 @@ export const mutations: readonly Mutation[] = [
     tests: 'keeps every process from starting anything',
   },
   // 4. An ack never waits for a handler, nor one resource or process for another.
-  {
-    rule: 'an ack never waits for a handler',
+  'an ack never waits for a handler': {
     file: 'src/service.ts',
     original: 'createReceiver(config, { ...parts,',
     mutant: `createReceiver(config, { ...parts,
@@ -527,47 +464,41 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/scenarios/acks-never-wait.test.ts',
     tests: 'when no handler ever ends',
   },
-  {
-    rule: 'fairness: a new event of a free resource passes a backlog',
+  'fairness: a new event of a free resource passes a backlog': {
     file: 'src/dispatch/wanted.ts',
     original: 'const NEWEST = 1 / 4;',
     mutant: 'const NEWEST = 0;',
     suite: 'test/dispatch/fairness.test.ts',
     tests: 'a new event is handled within about a second behind',
   },
-  {
-    rule: 'fairness: a quarter of one free slot is every fourth claim (11)',
+  'fairness: a quarter of one free slot is every fourth claim (11)': {
     file: 'src/dispatch/wanted.ts',
     original: 'this.#due += free * NEWEST;',
     mutant: 'this.#due = free * NEWEST;',
     suite: 'test/dispatch/fairness.test.ts',
     tests: 'takes the newest with every fourth slot',
   },
-  {
-    rule: 'fairness: a lane waits since its ready event was received, whoever opens it (11)',
+  'fairness: a lane waits since its ready event was received, whoever opens it (11)': {
     file: 'src/store/operations/settle.ts',
     original: `ready_at = \${firstReady('received_at')} FROM`,
     mutant: 'ready_at = ready_at FROM',
     suite: 'test/store/claim.test.ts',
     tests: 'counts the waiting of a lane from the receipt of its ready event',
   },
-  {
-    rule: 'a frozen neighbour gives up its locks after five seconds (6)',
+  'a frozen neighbour gives up its locks after five seconds (6)': {
     file: 'src/store/postgres/engine.ts',
     original: "SET LOCAL idle_in_transaction_session_timeout = '5s';",
     mutant: 'SET LOCAL idle_in_transaction_session_timeout = 0;',
     suite: 'test/store/interleavings.test.ts',
     tests: 'each is ended by the server, when its process stands still',
   },
-  {
-    rule: 'no statement of the hot path goes through what an old snapshot keeps (9)',
+  'no statement of the hot path goes through what an old snapshot keeps (9)': {
     file: 'src/store/operations/claim.ts',
     original: "AND coalesce(lease, '') = '' $",
     mutant: 'AND lease IS NULL $',
     suite: 'test/store/plans.test.ts',
   },
-  {
-    rule: 'starting beside others waits for nobody (15)',
+  'starting beside others waits for nobody (15)': {
     file: 'src/store/postgres/engine.ts',
     original: 'if (version === VERSION) return; //',
     mutant: '//',
@@ -575,16 +506,14 @@ export const mutations: readonly Mutation[] = [
     tests: 'changes nothing, when the version is current',
   },
   // 5. An unverified request costs less than a verified one, and connections, bodies and failures are bounded.
-  {
-    rule: 'bounded: a source that failed too often gets 429',
+  'bounded: a source that failed too often gets 429': {
     file: 'src/receiver/app.ts',
     original: 'failures(source) > rejectLimit',
     mutant: 'failures(source) > rejectLimit * 1000',
     suite: 'test/receiver/throttling.test.ts',
     tests: 'gets 429 and Retry-After',
   },
-  {
-    rule: 'bounded: what verifies is never throttled',
+  'bounded: what verifies is never throttled': {
     file: 'src/receiver/app.ts',
     original: 'const verdict = await judge(',
     mutant: `if (failures(sourceOf(exchangeOf(res).address)) > rejectLimit) return refuse(req, res, THROTTLED);
@@ -592,52 +521,46 @@ export const mutations: readonly Mutation[] = [
     suite: 'test/receiver/throttling.test.ts',
     tests: 'is never throttled in what verifies',
   },
-  {
-    rule: 'bounded: a source is an address without its port, IPv6 by /56',
+  'bounded: a source is an address without its port, IPv6 by /56': {
     file: 'src/base/request-source.ts',
     original: 'ipKeyGenerator(v4 ?? v6 ?? address)',
     mutant: 'ipKeyGenerator(address)',
     suite: 'test/receiver/throttling.test.ts',
     tests: 'when they differ by the port',
   },
-  {
-    rule: 'bounded: no more acks wait than may',
+  'bounded: no more acks wait than may': {
     file: 'src/receiver/app.ts',
     original: 'const isOverloaded = waitingAcks >= mostWaiting;',
     mutant: 'const isOverloaded = false;',
     suite: 'test/receiver/overload.test.ts',
     tests: 'when as many wait as may',
   },
-  {
-    rule: 'bounded: a connection has one request under way',
+  'bounded: a connection has one request under way': {
     file: 'src/base/http-server.ts',
     original: 'if (!first) {',
     mutant: 'if (!first || first) {',
     suite: 'test/base/http-server.test.ts',
     tests: 'is answered once and closed',
   },
-  {
-    rule: 'bounded: no token is ever in a line of the log',
+  'bounded: no token is ever in a line of the log': {
     file: 'src/receiver/app.ts',
     original: '{ status, error, ...refusal, webhookId, kind }',
     mutant: '{ status, error, ...refusal, webhookId, kind, token: exchangeOf(res).token }',
     suite: 'test/receiver/logging.test.ts',
     tests: 'has no token, secret, Authorization',
   },
-  {
-    rule: 'bounded: what strangers sent is cut before it is logged, kept or shown',
+  'bounded: what strangers sent is cut before it is logged, kept or shown': {
     file: 'src/base/text.ts',
     original: 'text.slice(0, longest)',
     mutant: 'text.slice(0, 100 * longest)',
     suite: 'test/receiver/logging.test.ts',
     tests: 'at most 200 characters of what a stranger sent',
   },
-  {
-    rule: 'bounded: a stalled log never fills the memory',
+  'bounded: a stalled log never fills the memory': {
     file: 'src/base/log.ts',
     original: 'const MOST_HELD = 8 * 1024 * 1024;',
     mutant: 'const MOST_HELD = 8 * 1024 ** 4;',
     suite: 'test/base/log.test.ts',
     tests: 'with the number of those dropped in the gap',
   },
-];
+};

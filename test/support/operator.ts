@@ -7,24 +7,12 @@ import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
 import type { CliOptions, CliRun } from './run-cli.ts';
 import { sampleHandlers } from './sample-handlers.ts';
-import { type ServiceProcess, startProcess } from './service-process.ts';
+import { startProcess } from './service-process.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Somebody who sits in a clone of the project and types what the documentation says. */
-export interface Operator {
-  readonly directory: string;
-  /** where the server is to listen; its webhook_url is this and /webhooks/media */
-  readonly url: string;
-  /** what stands in the documentation, and what it is here */
-  readonly here: Map<string, string>;
-  /** Types a command. It must succeed, unless told otherwise. */
-  type(command: string, expected?: { readonly code: number }): Promise<CliRun>;
-  /** Types `npm start`, which goes on running. */
-  start(command: string): Promise<ServiceProcess>;
-  /** Writes lines into `.env`. */
-  configure(lines: Readonly<Record<string, string>>): void;
-}
+export type Operator = Awaited<ReturnType<typeof operatorAt>>;
 
 /** Programs that the tests have no network for, or that take long: what they stand for is tested elsewhere. */
 const stubs = (newHost: string) => ({
@@ -53,7 +41,7 @@ async function inShell(command: string, options: Pick<CliOptions, 'cwd' | 'env'>
 }
 
 /** Sits down in an empty clone, in `name` under the directory of an installation. */
-export async function operatorAt(installation: Installation, name = 'clone'): Promise<Operator> {
+export async function operatorAt(installation: Installation, name = 'clone') {
   const directory = join(installation.directory, name);
   const bin = join(installation.directory, `${name}-bin`);
   mkdirSync(join(directory, 'data'), { recursive: true });
@@ -67,15 +55,18 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
   }
   const url = `http://127.0.0.1:${await freePort()}`;
   const env = { HOST: '127.0.0.1', PORT: new URL(url).port, HANDLERS: sampleHandlers };
+  /** what stands in the documentation, and what it is here */
   const here = new Map([
     ['https://your.host', url],
     ['http://127.0.0.1:3000', url],
   ]);
-  const operator: Operator = {
+  return {
     directory,
+    /** where the server is to listen; its webhook_url is this and /webhooks/media */
     url,
     here,
-    async type(command, { code: expected } = { code: 0 }) {
+    /** Types a command. It must succeed, unless told otherwise. */
+    async type(command: string, { code: expected } = { code: 0 }): Promise<CliRun> {
       const typed = [...here].reduce((line, [there, own]) => line.replaceAll(there, own), command);
       const path = `${bin}:${process.env.PATH}`;
       const { stdout, stderr, code } = await inShell(typed, { cwd: directory, env: { ...env, PATH: path } });
@@ -83,21 +74,22 @@ export async function operatorAt(installation: Installation, name = 'clone'): Pr
       if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
       return { code, stdout, stderr };
     },
-    async start(command) {
+    /** Types `npm start`, which goes on running. */
+    async start(command: string) {
       if (command !== 'npm start') throw new Error(`${command} does not start a server`);
       return installation.serve({}, () => startProcess(env, directory));
     },
-    configure(lines) {
+    /** Writes lines into `.env`. */
+    configure(lines: Readonly<Record<string, string>>): void {
       const file = join(directory, '.env');
       const text = Object.entries(lines).map(([variable, value]) => `${variable}=${value}\n`);
       writeFileSync(file, [readFileSync(file, 'utf8'), ...text].join('\n'));
     },
   };
-  return operator;
 }
 
 /** An operator whose installation is configured for the mock provider. */
-export async function settledOperator(installation: Installation, name?: string): Promise<Operator> {
+export async function settledOperator(installation: Installation, name?: string) {
   const operator = await operatorAt(installation, name);
   copyFileSync(join(operator.directory, '.env.example'), join(operator.directory, '.env'));
   operator.configure(providerSettings(installation));

@@ -6,17 +6,11 @@ import { endAfterSuite } from './left-behind.ts';
 import { type DatabaseServer, give, runner } from './postgres-server.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A pooler before a server: each transaction of a client may get another connection. */
-export interface PgBouncer {
-  /** As `url` of the server, through the pooler. */
-  url(database: string): string;
-}
-
 /**
  * Starts a PgBouncer in transaction mode, with the settings that it has by itself, for one suite.
  * @param connections how many it has to the server for each database
  */
-export async function startPgBouncer(server: DatabaseServer, connections: number): Promise<PgBouncer> {
+export async function startPgBouncer(server: DatabaseServer, connections: number) {
   const { hostname, port: serverPort, username, password } = new URL(server.url('any'));
   const port = await freePort();
   const folder = await temporaryDirectory();
@@ -49,7 +43,8 @@ max_client_conn = 1000
   if (!bouncer) throw new Error(`PgBouncer does not start:\n${lines.join('\n')}`);
   endAfterSuite(() => process.kill(bouncer.pid, 'SIGQUIT'));
   return {
-    url(database) {
+    /** As `url` of the server, through the pooler: each transaction of a client may get another connection. */
+    url(database: string) {
       const url = new URL(server.url(database));
       url.host = `127.0.0.1:${port}`;
       return url.href;

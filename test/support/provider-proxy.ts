@@ -17,21 +17,13 @@ export interface Answered {
 /** What is done with a request: `forward` hands it on to the real one; undefined never answers. */
 export type Interception = (asked: Asked, forward: () => Promise<Answered>) => Promise<Answered | undefined>;
 
-/** What stands between a command and the mock provider: it sees everything, and can spoil it. */
-export interface ProviderProxy {
-  readonly url: string;
-  readonly asked: Asked[];
-  /** every webhook secret that the provider gave away */
-  readonly secrets: Set<string>;
-  intercept: Interception;
-  close(): Promise<void>;
-}
-
 /** Hands everything on. */
 export const handOn: Interception = (_asked, forward) => forward();
 
-export async function startProviderProxy(target: string): Promise<ProviderProxy> {
+/** What stands between a command and the mock provider: it sees everything, and can spoil it. */
+export async function startProviderProxy(target: string) {
   const asked: Asked[] = [];
+  /** every webhook secret that the provider gave away */
   const secrets = new Set<string>();
   const server = createServer(async (request, response) => {
     const { method = '', url: path = '', headers } = request;
@@ -55,6 +47,6 @@ export async function startProviderProxy(target: string): Promise<ProviderProxy>
     response.end(answer.status === 204 ? undefined : answer.body);
   });
   const { url, close } = await listeningOn(server);
-  const proxy: ProviderProxy = { url, asked, secrets, intercept: handOn, close };
+  const proxy = { url, asked, secrets, intercept: handOn, close };
   return proxy;
 }

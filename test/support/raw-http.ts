@@ -4,16 +4,9 @@ import { type AddressInfo, connect } from 'node:net';
 import { eventually } from './eventually.ts';
 
 /** A connection on which a test writes every byte itself. */
-export interface RawConnection {
-  write(text: string | Uint8Array): void;
-  /** Everything that came so far. */
-  received(): string;
-  /** Resolves with everything that came, once the other side has closed or reset the connection. */
-  readonly closed: Promise<string>;
-  destroy(): void;
-}
+export type RawConnection = Awaited<ReturnType<typeof rawConnection>>;
 
-export async function rawConnection(port: number): Promise<RawConnection> {
+export async function rawConnection(port: number) {
   const socket = connect({ port, host: '127.0.0.1' });
   let received = '';
   socket.setEncoding('latin1').on('data', (chunk) => {
@@ -23,8 +16,10 @@ export async function rawConnection(port: number): Promise<RawConnection> {
   const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
   await once(socket, 'connect');
   return {
-    write: (text) => void socket.write(text),
+    write: (text: string | Uint8Array) => void socket.write(text),
+    /** Everything that came so far. */
     received: () => received,
+    /** Resolves with everything that came, once the other side has closed or reset the connection. */
     closed,
     destroy: () => void socket.destroy(),
   };

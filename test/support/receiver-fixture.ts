@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
@@ -8,11 +8,11 @@ import { parseConfig } from '../../src/config.ts';
 import { createReceiver, type Phase, type ReceiverParts } from '../../src/receiver/app.ts';
 import { Keyring } from '../../src/receiver/keyring.ts';
 import { Quarantine } from '../../src/receiver/quarantine.ts';
-import type { EventStore, StoredEvent } from '../../src/store/event-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventsIn } from './events-in.ts';
 import { SECRET, WEBHOOK } from './genuine.ts';
-import { type LogLines, logLines } from './log-lines.ts';
+import { logLines } from './log-lines.ts';
 import { present } from './only.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -30,20 +30,7 @@ export interface ReceiverSetup {
 }
 
 /** The real app on a real database of its own. */
-export interface ReceiverFixture {
-  /** It listens already: supertest would have an app listen for each request anew. */
-  readonly app: Server;
-  readonly store: EventStore;
-  readonly keyring: Keyring;
-  readonly quarantine: Quarantine;
-  /** of the keyring and the store */
-  readonly clock: JumpingClock;
-  readonly log: LogLines;
-  /** everything recorded, newest first */
-  events(): Promise<readonly StoredEvent[]>;
-  /** One more store on the same database, as another process has. */
-  openAnother(): Promise<EventStore>;
-}
+export type ReceiverFixture = Awaited<ReturnType<typeof build>>;
 
 /** A clock that jumps ahead as soon as anything waits for it, so that nothing waits in real time. Not for what polls. */
 class JumpingClock extends VirtualClock {
@@ -56,7 +43,7 @@ class JumpingClock extends VirtualClock {
 
 type CleanUps = (() => Promise<void>)[];
 
-async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<ReceiverFixture> {
+async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   const { secrets = { [WEBHOOK]: [SECRET] }, env, phase = 'open', observer, wrap = (store) => store } = setup;
   const config = parseConfig({ HOST: '127.0.0.1', REJECT_LIMIT: '1000', ...env });
   const directory = await temporaryDirectory();
@@ -86,8 +73,20 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps): Promise<Receiver
     await quarantine.stop();
   });
   await once(app, 'listening');
-  const events = () => eventsIn(real);
-  return { app, store: real, keyring, quarantine, clock, log: lines, events, openAnother: open };
+  return {
+    /** It listens already: supertest would have an app listen for each request anew. */
+    app,
+    store: real,
+    keyring,
+    quarantine,
+    /** of the keyring and the store */
+    clock,
+    log: lines,
+    /** everything recorded, newest first */
+    events: () => eventsIn(real),
+    /** One more store on the same database, as another process has. */
+    openAnother: open,
+  };
 }
 
 async function runAll(cleanUps: CleanUps): Promise<void> {

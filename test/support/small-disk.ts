@@ -4,14 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A file system of its own, which a test can fill up. */
-export interface SmallDisk {
-  readonly path: string;
-  /** Leaves no room on it. */
-  fill(): void;
-  /** Gives the room back. */
-  clear(): void;
-  remove(): void;
-}
+export type SmallDisk = NonNullable<ReturnType<typeof mountSmallDisk>>;
 
 function canRun(program: string, args: readonly string[]): boolean {
   try {
@@ -26,7 +19,7 @@ function canRun(program: string, args: readonly string[]): boolean {
  * Mounts one, which only root may do, and not in every container; undefined where it cannot be done.
  * @param options of tmpfs, such as `size=8m` or `ro`
  */
-export function mountSmallDisk(options: string): SmallDisk | undefined {
+export function mountSmallDisk(options: string) {
   const path = mkdtempSync(join(tmpdir(), 'hookkit-disk-'));
   if (!canRun('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path])) {
     process.stdout.write(
@@ -37,6 +30,7 @@ export function mountSmallDisk(options: string): SmallDisk | undefined {
   const filler = join(path, 'filler');
   return {
     path,
+    /** Leaves no room on it. */
     fill() {
       const { bavail, bsize } = statfsSync(path);
       try {
@@ -46,6 +40,7 @@ export function mountSmallDisk(options: string): SmallDisk | undefined {
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       }
     },
+    /** Gives the room back. */
     clear: () => unlinkSync(filler),
     remove: () => void execFileSync('umount', ['--lazy', path]),
   };

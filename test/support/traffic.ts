@@ -1,24 +1,18 @@
 import type { MockProvider } from '../../src/mock/index.ts';
 
-/** Notifications that never stop coming. */
-export interface Traffic {
-  /** how many things have happened */
-  readonly count: number;
-  /** Ends it, and resolves once everything sent was answered. */
-  stop(): Promise<void>;
-}
-
-/** A new live channel every few milliseconds: each sends one notification to every webhook of the site. */
-export function startTraffic(mock: MockProvider, site: string, everyMs = 4): Traffic {
+/** Traffic that never stops: a new live channel every few milliseconds. Each sends one notification to every webhook of the site. */
+export function startTraffic(mock: MockProvider, site: string, everyMs = 4) {
   let count = 0;
   const timer = setInterval(() => {
     mock.createChannel({ site_id: site });
     count++;
   }, everyMs);
   return {
+    /** how many things have happened */
     get count() {
       return count;
     },
+    /** Ends it, and resolves once everything sent was answered. */
     async stop() {
       clearInterval(timer);
       await mock.settled();
