@@ -18,6 +18,8 @@ describe('the control routes', () => {
       [201, 'POST', '/media/MNYaMSQl/thumbnails', { thumbnail_id: 'th' }, { thumbnail_id: 'th' }],
       [201, 'POST', '/media/MNYaMSQl/tracks', undefined, { media_id: 'MNYaMSQl' }],
       [200, 'POST', '/clock', { advance: '1s' }, { now: '2026-01-01T00:00:01.000Z' }],
+      [200, 'POST', '/clock', { advance: '1.5h' }, { now: '2026-01-01T01:30:01.000Z' }],
+      [200, 'GET', '/clock', undefined, { now: '2026-01-01T01:30:01.000Z' }],
       [200, 'POST', '/media/MNYaMSQl/publish', undefined, { available: true, stage: 'complete' }],
       [204, 'DELETE', '/media/MNYaMSQl/thumbnails/th'],
       [201, 'POST', '/media/MNYaMSQl/tracks', { track_id: 'tr' }],
@@ -62,16 +64,6 @@ describe('the control routes', () => {
     ] as const) {
       expect([query, await ids(query)]).toEqual([query, expected]);
     }
-  });
-
-  test.each([
-    ['6m', 360_000],
-    ['1.5h', 5_400_000],
-  ])('put the clock forward by %s, with 200 and the time after', async (advance, ms) => {
-    const before = (await control('GET', '/clock')).json.now;
-    const { status, json } = await control('POST', '/clock', { advance });
-    expect([status, Date.parse(json.now) - Date.parse(before)]).toEqual([200, ms]);
-    expect((await control('GET', '/clock')).json).toEqual(json);
   });
 
   test('set faults, and go back to the start: nothing is there, no faults, and the same ids over again', async () => {

@@ -129,6 +129,7 @@ describe('a fault', () => {
   const media = ['a', 'b', 'c', 'd', 'e', 'f'];
   /** Six notifications, one a second, and whatever follows from them within a day. */
   async function six(faults: Partial<Record<FaultName, number>>): Promise<unknown[]> {
+    if (stage.mock.listWebhooks().length === 0) stage.webhook();
     stage.mock.setFaults(faults);
     for (const media_id of media) {
       stage.mock.sendNotification({ event: 'media_updated', media_id, site_id: SITE });
@@ -143,14 +144,12 @@ describe('a fault', () => {
       .map(({ attempts, created_at }) => Date.parse(attempts[0]?.started_at ?? '') - Date.parse(created_at));
 
   test('drop keeps a notification from being sent, and logs it without an attempt', async () => {
-    stage.webhook();
     expect(await six({ drop: 1 })).toEqual([]);
     expect(stage.mock.deliveries({ fault: 'drop' })).toHaveLength(6);
     expect(latest()).toMatchObject({ state: 'dropped', attempts: [], faults: ['drop'] });
   });
 
   test('duplicate sends each notification twice, the very same text, within five seconds', async () => {
-    stage.webhook();
     expect((await six({ duplicate: 1 })).toSorted()).toEqual([...media, ...media].toSorted());
     expect(new Set(stage.receiver.received.map(({ text, token }) => text + token)).size).toBe(6);
     expect(stage.mock.deliveries()[1]).toMatchObject({ faults: ['duplicate'], duplicate_of: '1' });
@@ -158,7 +157,6 @@ describe('a fault', () => {
   });
 
   test('reorder swaps neighbours and loses none, also the last, which follows after five seconds', async () => {
-    stage.webhook();
     expect(await six({ reorder: 1 })).toEqual(['b', 'a', 'd', 'c', 'f', 'e']);
     stage.mock.sendNotification({ event: 'media_updated', media_id: 'g', site_id: SITE });
     await stage.mock.advance(4999);
@@ -168,7 +166,6 @@ describe('a fault', () => {
   });
 
   test('delay sends each notification from one second to a minute late', async () => {
-    stage.webhook();
     expect((await six({ delay: 1 })).toSorted()).toEqual(media);
     expect(Math.min(...lateness('delay'))).toBeGreaterThanOrEqual(1000);
     expect(Math.max(...lateness('delay'))).toBeLessThan(60_000);

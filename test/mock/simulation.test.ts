@@ -1,7 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { KINDS, type Kind, kindNames } from '../../src/notification/kinds.ts';
-import { runs } from '../support/sizes.ts';
 import { SITE, useStage } from './support/stage.ts';
 
 const PROCESSED = 1000;
@@ -126,21 +124,19 @@ describe('a publish start', () => {
   });
 });
 
-test('a live channel sends an event for each change of state, in any sequence of verbs, and for nothing else', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.constantFrom('active', 'idle'), { maxLength: 20 }), async (states) => {
-      stage.mock.reset();
-      stage.receiver.received.length = 0;
-      stage.webhook();
-      const { channel_id, state } = stage.mock.createChannel({ site_id: SITE });
-      expect(state).toBe('idle');
-      for (const state of states) {
-        if (state === 'active') stage.mock.activateChannel(channel_id);
-        else stage.mock.idleChannel(channel_id);
-      }
-      const changes = states.filter((state, i) => state !== (states[i - 1] ?? 'idle'));
-      expect(await later(0)).toEqual(['channel_created', ...changes.map((state) => `channel_${state}`)]);
-    }),
-    { numRuns: runs(50) },
-  );
+test('a live channel sends an event for each change of state, and for nothing else', async () => {
+  stage.webhook();
+  const { channel_id, state } = stage.mock.createChannel({ site_id: SITE });
+  const { activateChannel, idleChannel } = stage.mock;
+  expect(state).toBe('idle');
+  for (const enter of [
+    idleChannel,
+    activateChannel,
+    activateChannel,
+    idleChannel,
+    idleChannel,
+    activateChannel,
+  ])
+    enter(channel_id);
+  expect(await later(0)).toEqual(['channel_created', 'channel_active', 'channel_idle', 'channel_active']);
 });

@@ -93,41 +93,30 @@ describe('the metadata', () => {
 });
 
 describe('a list', () => {
-  const names = async (query: string) =>
-    (await v2('GET', `/webhooks?${query}`)).json.webhooks.map(
-      (one: { metadata: { name: string } }) => one.metadata.name,
-    );
-
   test.each([
     ['', 'bobby2 alice2 bobby1 alice1'],
     ['sort=name:asc', 'alice1 alice2 bobby1 bobby2'],
     ['sort=name', 'bobby2 bobby1 alice2 alice1'],
     ['sort=description:dsc,%20name:asc', 'bobby1 bobby2 alice1 alice2'],
     ['q=name:bobby%20site_ids:two', 'bobby2'],
-    ['q=events:channel&page_length=1', 'bobby2'],
-    ['page=2&page_length=3', 'alice1'],
-  ])('asked for by ?%s has the webhooks %s', async (query, expected) => {
-    for (const [name, description, site] of [
-      ['alice1', 'a', 'one'],
-      ['bobby1', 'b', 'one'],
-      ['alice2', 'a', 'two'],
-      ['bobby2', 'b', 'two'],
-    ] as const) {
-      await create({ name, description, site_ids: [site] });
-      await stage.mock.advance(1000);
+    ['q=events:channel&page_length=1', 'bobby2', 1, 1],
+    ['page=2&page_length=3', 'alice1', 2, 3],
+    ['page=-1&page_length=abc&page[]=7', 'bobby2 alice2 bobby1 alice1', 1, 10],
+    ['page_length=9999', 'bobby2 alice2 bobby1 alice1', 1, 100],
+  ])('asked for by ?%s has the webhooks %s', async (query, expected, page = 1, page_length = 10) => {
+    for (const site of ['one', 'two']) {
+      for (const [name, description] of [
+        ['alice', 'a'],
+        ['bobby', 'b'],
+      ]) {
+        await create({ name: `${name}${site === 'one' ? 1 : 2}`, description, site_ids: [site] });
+        await stage.mock.advance(1000);
+      }
     }
-    expect((await names(query)).join(' ')).toBe(expected);
-  });
-
-  test.each([
-    ['page_length=9999', 1, 100],
-    ['page=-1&page_length=abc&page[]=7', 1, 10],
-    ['page=2&page_length=5', 2, 5],
-  ])('asked for by ?%s is page %d of %d', async (query, page, page_length) => {
-    for (let i = 0; i < 12; i++) stage.webhook();
-    const { json } = await v2('GET', `/webhooks?${query}`);
-    expect(json).toMatchObject({ page, page_length, total: 12 });
-    expect(json.webhooks).toHaveLength(Math.min(page_length, 12 - (page - 1) * page_length));
+    const { webhooks, ...shown } = (await v2('GET', `/webhooks?${query}`)).json;
+    const names = webhooks.map((one: { metadata: { name: string } }) => one.metadata.name);
+    expect(names.join(' ')).toBe(expected);
+    expect(shown).toEqual({ page, page_length, total: query.includes('site_ids') ? 1 : 4 });
   });
 });
 
@@ -154,11 +143,6 @@ describe('an error', () => {
 });
 
 describe('requests as real clients send them', () => {
-  test('work, when Authorization says Bearer, in any case', async () => {
-    const given = { Authorization: 'BEARER  mock-api-secret' };
-    expect((await v2('GET', '/webhooks', undefined, given)).status).toBe(200);
-  });
-
   test('work with a slash at the end, in every operation, without a redirect', async () => {
     const created = await v2('POST', '/webhooks/', { metadata });
     const one = `/webhooks/${created.json.id}/`;
@@ -190,7 +174,7 @@ describe('the rate limit', () => {
     return [status, headers.get('jw-request-remaining')];
   };
   test('counts both forms of a credential for a minute of the clock, and not those that are refused', async () => {
-    expect([await get(), await get('another'), await get(`Bearer ${Authorization}`), await get()]).toEqual([
+    expect([await get(), await get('another'), await get(`BEARER  ${Authorization}`), await get()]).toEqual([
       [200, '2'],
       [401, '3'],
       [200, '1'],

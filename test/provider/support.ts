@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach } from '@jest/globals';
 import { MockProvider } from '../../src/mock/index.ts';
 import { type ProviderError, type Retry, StatusesClient, WebhooksClient } from '../../src/provider/index.ts';
+import { listeningOn } from '../mock/support/listening.ts';
 import { freePort } from '../support/free-port.ts';
 
 const closers: (() => unknown)[] = [];
@@ -35,12 +35,9 @@ export async function scripted(...scripts: readonly Script[]): Promise<{ url: st
     const [status, json = {}, more] = script;
     response.writeHead(status, { 'Content-Type': 'application/json', ...more }).end(JSON.stringify(json));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, got };
+  const { url, close } = await listeningOn(server);
+  closers.push(close);
+  return { url, got };
 }
 
 /** An address at which nobody listens. */

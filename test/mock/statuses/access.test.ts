@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, HOUR, LIST, MEDIA, NOW, STATUSES, startApi } from './support.ts';
+import { describe, expect, test } from '@jest/globals';
+import { api, HOUR, LIST, MEDIA, NOW, STATUSES, useApi } from './support.ts';
 
-let api: Api;
-beforeEach(async () => {
-  api = await startApi(NOW + 12_345);
-});
-afterEach(() => api.close());
+useApi(NOW + 12_345);
 
 const OPERATIONS = [
   ['GET', LIST, 'read'],
@@ -65,22 +61,6 @@ test.each([
   },
 );
 
-test('a client that asks before it starts is told of server and account', async () => {
-  const instance = await api.get('/api/v1/instance', { token: '' });
-  expect(instance.body).toMatchObject({ version: '3.3.0', uri: new URL(api.url).host });
-  expect((await api.get('/api/v1/accounts/verify_credentials')).body).toMatchObject({
-    id: '1',
-    acct: 'alice',
-  });
-});
-
-test.each([
-  ['GET', '/api/v1/nowhere'],
-  ['POST', LIST],
-])('%s %s, which is none of the API, is 404 Not Found', async (method, path) => {
-  expect(await api.request(method, path)).toMatchObject({ status: 404, body: { error: 'Not Found' } });
-});
-
 test('the rate limit is 300 requests in 5 minutes of the clock, for each user or address, whatever the answer', async () => {
   const limits = async (token = 'alice-rw', path = LIST) => {
     const { status, headers } = await api.get(path, { token });
@@ -122,6 +102,8 @@ describe('pages of every origin', () => {
     [200, 'GET', LIST, {}],
     [401, 'GET', LIST, { token: 'nobody' }],
     [400, 'GET', `${STATUSES}/%ff`, {}],
+    [404, 'POST', LIST, {}],
+    [404, 'GET', '/api/v1/nowhere', {}],
   ])('may read an answer that is %i to %s %s, with its id', async (expected, method, path, sent) => {
     const { status, headers } = await api.request(method, path, sent);
     expect([status, headers.get('x-request-id')]).toEqual([expected, expect.stringMatching(/^\w{32}$/)]);

@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, at, DAY, HOUR, type Json, LIST, MEDIA, type Sent, STATUSES, startApi } from './support.ts';
+import { describe, expect, test } from '@jest/globals';
+import { api, at, DAY, HOUR, type Json, LIST, MEDIA, type Sent, STATUSES, useApi } from './support.ts';
 
-let api: Api;
-beforeEach(async () => {
-  api = await startApi();
-});
-afterEach(() => api.close());
+useApi();
 
 const scheduled = (json: object) => api.post({ status: 'hello', scheduled_at: at(DAY), ...json });
 const poll = { options: ['a', 'b'], expires_in: 3600 };

@@ -1,15 +1,11 @@
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import generator, { type Entity } from 'megalodon';
-import { type Api, at, DAY, startApi } from './support.ts';
+import { api, at, DAY, useApi } from './support.ts';
 
 // The real client from the npm registry, unchanged, over HTTP.
-let api: Api;
+useApi();
 const client = (token = 'alice-rw') => generator('mastodon', api.url, token);
-beforeEach(async () => {
-  api = await startApi();
-});
-afterEach(() => api.close());
 
 // megalodon drops a date that is not ahead of the machine's own clock, hence the year.
 const FAR = 3000 * 365 * DAY;

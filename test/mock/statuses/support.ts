@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { afterEach, beforeEach } from '@jest/globals';
 import express from 'express';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { Random } from '../../../src/mock/random.ts';
@@ -76,6 +77,17 @@ export async function startApi(now = NOW) {
 }
 
 export type Api = Awaited<ReturnType<typeof startApi>>;
+
+/** The API of the test that runs, in files that call `useApi`. */
+export let api: Api;
+
+/** Starts the API for each test of a file or a `describe`. */
+export function useApi(now = NOW): void {
+  beforeEach(async () => {
+    api = await startApi(now);
+  });
+  afterEach(() => api.close());
+}
 
 export const LIST = '/api/v1/scheduled_statuses';
 export const STATUSES = '/api/v1/statuses';

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { jsonOf } from '../../../src/base/answer-body.ts';
+
 /** An answer, its body parsed where it is JSON. */
 export interface Answer {
   readonly status: number;
@@ -30,14 +32,6 @@ export async function ask(
     status: response.statusCode ?? 0,
     headers: new Headers(given),
     text: content,
-    json: parsed(content),
+    json: jsonOf(content),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
