@@ -248,12 +248,6 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
   );
 }
 
-/** The names of the variables of an app, and which of them are not set. */
-export function settingsSet(schema: z.ZodObject): readonly string[] {
-  const env = environmentWithFile();
-  return Object.keys(schema.shape).map((name) => (env[name] ? name : `${name} (not set)`));
-}
-
 /**
  * The configuration of a trial: only the named variables of the environment count.
  * @param own the values of all other variables, and the defaults of the named ones

@@ -1,7 +1,7 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { isKind, type Kind, kindNames } from '../notification/kinds.ts';
+import { isKind, kindNames } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Outcome } from './outcome.ts';
@@ -59,13 +59,11 @@ export type Handler<E, App = unknown> = (
   ctx: HandlerContext<App>,
 ) => Outcome | void | Promise<Outcome | void>;
 
-type EveryKind<App> = { readonly [K in Kind]?: Handler<NotificationOf<K>, App> };
-
 /**
  * One handler a kind; `unknown` takes the kinds that are not in the list. Editors show what the provider's specification says of
  * a kind where its handler is written: of a mapped type they would not.
  */
-export interface Handlers<App = unknown> extends EveryKind<App> {
+export interface Handlers<App = unknown> {
   /** Media has first been uploaded. */
   readonly media_created?: Handler<NotificationOf<'media_created'>, App>;
   /**
