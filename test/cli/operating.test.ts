@@ -81,7 +81,7 @@ function eachPost(): () => Post {
         return server;
       },
       async register(url = `${operator.url}/webhooks/media`) {
-        const id = await installation.register(url, database);
+        const id = await installation.register(url, {}, database);
         operator.here.set('2yW4KmiG', id);
         return id;
       },

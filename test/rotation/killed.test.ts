@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createCommand, hookOf, type Installation, install } from '../support/installation.ts';
+import { hookOf, type Installation, install } from '../support/installation.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
@@ -62,8 +62,7 @@ test.each(cases)(
   'leaves nothing half-done, when it is killed $moment step $step and run again',
   async ({ step, moment }) => {
     const site = `site${step}${moment}`;
-    const create = createCommand(hookOf(service), site);
-    const { id: old } = await here.json([...create, '--description', 'd']);
+    const old = await here.register(hookOf(service), { site_ids: [site], description: 'd' });
     const original = here.mock.listWebhooks().find(({ id }) => id === old)?.metadata;
     const traffic = startTraffic(here.mock, site, size({ small: 40, full: 10 }));
     const notifying = handOnAmidNotifications(site);

@@ -25,7 +25,11 @@ async function rotateHere(id: string) {
   }
 }
 
-const storeSecret = (id: string, stdin: string) => here.cli(['webhooks', 'import', '--id', id], { stdin });
+async function storeSecret(id: string, secret: string): Promise<void> {
+  const store = await here.openStore();
+  await store.addSecret(id, secret);
+  await store.close();
+}
 
 function marked(description: string, site_ids: string[]) {
   const events = ['media_created' as const];

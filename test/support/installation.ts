@@ -37,9 +37,8 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
     outputs.push(run.stdout, run.stderr);
     return run;
   };
-  /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
-  const foreignWebhook = (url: string, name = 'foreign') =>
-    mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE] });
+  const createWebhook = (url: string, name: string, more: object = {}) =>
+    mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE], ...more });
   return {
     directory,
     database,
@@ -64,10 +63,11 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
       servers.push(server);
       return server;
     },
-    foreignWebhook,
-    /** Registers a webhook, with what `webhooks create` leaves. @returns its id */
-    async register(url: string, at = database): Promise<string> {
-      const { id, secret } = foreignWebhook(url, 'main');
+    /** Registers a webhook behind the installation's back: its secret is known to the test alone. */
+    foreignWebhook: (url: string, name = 'foreign') => createWebhook(url, name),
+    /** Registers a webhook as `webhooks create` does. @returns its id */
+    async register(url: string, metadata = {}, at = database): Promise<string> {
+      const { id, secret } = createWebhook(url, 'main', metadata);
       const store = await at.open();
       await store.addSecret(id, secret);
       await store.close();
@@ -87,7 +87,7 @@ export function hookOf({ url }: Pick<ServiceProcess, 'url'>): string {
   return `${url}/webhooks/media`;
 }
 
-/** The command that registers a webhook for all events of a site. */
-export function createCommand(url: string, site = SITE): string[] {
-  return ['webhooks', 'create', '--name', 'main', '--url', url, '--site', site, '--all-events'];
+/** The command that registers a webhook for all events of the site. */
+export function createCommand(url: string): string[] {
+  return ['webhooks', 'create', '--name', 'main', '--url', url, '--site', SITE, '--all-events'];
 }

@@ -5,8 +5,8 @@ import { KitError } from '../../base/errors.ts';
 import { urlOf } from '../../base/http-server.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
-import { type Answer, oneKey, type SigningKeys, storedKeys, wordOf } from '../../replay/receiver-client.ts';
-import { CHANGES_BODY, checkAnswer, type Fault, sendNotification } from '../../replay/send-one.ts';
+import type { Answer, SigningKeys } from '../../replay/receiver-client.ts';
+import type { Fault } from '../../replay/send-one.ts';
 import { hasDatabase, withDatabase } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { type BodyFlags, bodyOf, duration, receiverUrl, withBody } from '../options.ts';
@@ -61,6 +61,9 @@ export function addSend(events: Command): void {
 }
 
 async function send(flags: Flags): Promise<void> {
+  // Loaded only here: the other commands for events need no HTTP client.
+  const { CHANGES_BODY, checkAnswer, sendNotification } = await import('../../replay/send-one.ts');
+  const { wordOf } = await import('../../replay/receiver-client.ts');
   const config = loadConfig();
   const { fault, asIs, json, timeout: timeoutMs, to = ownUrl(config) } = flags;
   if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
@@ -77,7 +80,9 @@ async function send(flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', `no live secret for webhook ${line(webhook)}: give --secret-file`);
   const sending = { to, key, fault, bodyLimit: config.BODY_LIMIT, timeoutMs };
   const { answer, ms } = await sendNotification(body, sending);
-  await (json ? printJsonLine(asJson(answer, { body, ms, fault })) : print(describe(answer, ms)));
+  await (json
+    ? printJsonLine(asJson(answer, { outcome: wordOf(answer), body, ms, fault }))
+    : print(describe(answer, ms)));
   checkAnswer(answer, fault);
 }
 
@@ -90,10 +95,13 @@ function describe(answer: Answer, ms: number): string {
   return `${answer.status} in ${ms} ms: ${line(answer.body)}`;
 }
 
-function asJson(answer: Answer, sent: { body: Buffer; ms: number; fault: Fault | undefined }) {
-  const { body, ms, fault = null } = sent;
+function asJson(
+  answer: Answer,
+  sent: { outcome: string; body: Buffer; ms: number; fault: Fault | undefined },
+) {
+  const { outcome, body, ms, fault = null } = sent;
   return {
-    outcome: wordOf(answer),
+    outcome,
     status: answer.status ?? null,
     answer: answer.status === undefined ? null : answer.body,
     ms,
@@ -107,6 +115,7 @@ function asJson(answer: Answer, sent: { body: Buffer; ms: number; fault: Fault |
  * otherwise the stored ones do, and WEBHOOK_SECRET for webhooks that never had one, as a receiver here verifies them.
  */
 export async function signingKeys(config: Config, secretFile: string | undefined): Promise<SigningKeys> {
+  const { oneKey, storedKeys } = await import('../../replay/receiver-client.ts');
   if (secretFile !== undefined) return oneKey(await readSecret(secretFile));
   const known = { fallback: config.WEBHOOK_SECRET, now: systemClock.now() };
   if (!hasDatabase(config)) return storedKeys([], known);

@@ -16,8 +16,8 @@ afterAll(() => here.dispose());
 /** A webhook whose only stored secret verifies nothing any more. */
 async function webhookOfRetired(): Promise<string> {
   const { id } = here.foreignWebhook(URL);
-  await here.cli(['webhooks', 'import', '--id', id], { stdin: STORED });
   const store = await here.openStore();
+  await store.addSecret(id, STORED);
   await retireSecrets(store, { id, at: systemClock.now() });
   await store.close();
   return id;
