@@ -6,8 +6,7 @@ import helmet from 'helmet';
 import { within } from '../base/clock.ts';
 import { isUnavailable, messageOf } from '../base/errors.ts';
 import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
-import type { AdminNeeds } from '../observer.ts';
-import type { EventStore, Overview } from '../store/event-store.ts';
+import type { Overview } from '../store/event-store.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/endpoint.ts';
 import { Guesses } from './guard/guesses.ts';
@@ -24,7 +23,7 @@ export function adminApp(inspected: Inspected): Express {
   app.disable('x-powered-by');
   app.set('trust proxy', config.ADMIN_TRUST_PROXY);
   app.use(pagePolicy);
-  app.use(guardHost({ adminHost: config.ADMIN_HOST, names: config.ADMIN_NAMES ?? [] }), guardOrigin);
+  app.use(guardHost(config), guardOrigin);
   app.use('/assets', assets());
   const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined });
   if (config.ADMIN_TOKEN !== undefined) {
@@ -71,29 +70,24 @@ export function assets(): Router {
 
 const ANY = /^(0\.0\.0\.0|::)$/;
 
-export interface HostOptions {
-  /** the address that the listener is bound to */
-  readonly adminHost: string;
-  /** further names that lead to it */
-  readonly names: readonly string[];
-}
+type Names = Pick<Inspected['config'], 'ADMIN_HOST' | 'ADMIN_NAMES'>;
 
 /**
  * Whether the Host of a request is a name of this listener. A foreign page can make its own name lead to 127.0.0.1 (DNS
  * rebinding), and the browser then takes both for one origin; but the page cannot change the name in the request.
  */
-export function isOwnHost(header: string | undefined, { adminHost, names }: HostOptions): boolean {
+export function isOwnHost(header: string | undefined, { ADMIN_HOST, ADMIN_NAMES = [] }: Names): boolean {
   const name = hostOf(header)?.name;
   if (name === undefined) return false;
-  if (isLoopback(name) || name === adminHost.toLowerCase() || names.includes(name)) return true;
+  if (isLoopback(name) || name === ADMIN_HOST.toLowerCase() || ADMIN_NAMES.includes(name)) return true;
   // A listener on all addresses has each of them as a name; an address cannot be rebound.
-  return ANY.test(adminHost) && isIP(name) !== 0;
+  return ANY.test(ADMIN_HOST) && isIP(name) !== 0;
 }
 
 /** Refuses requests with a foreign name. */
-function guardHost(options: HostOptions): RequestHandler {
+function guardHost(names: Names): RequestHandler {
   return (req, res, next) => {
-    if (isOwnHost(req.headers.host, options)) return next();
+    if (isOwnHost(req.headers.host, names)) return next();
     refuse(req, res, 421, 'this host name is not allowed: add it to ADMIN_NAMES');
   };
 }
@@ -125,15 +119,11 @@ const pagePolicy: RequestHandler = helmet({
   strictTransportSecurity: false,
 });
 
-interface ScrapeParts extends Pick<AdminNeeds, 'clock' | 'log'> {
-  readonly store: Pick<EventStore, 'overview'>;
-}
-
 /** Prometheus gives up after 10 seconds, and would lose the metrics of the process too. */
 const PATIENCE_MS = 5000;
 
 /** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
-async function scrape({ store, clock, log }: ScrapeParts): Promise<Overview | undefined> {
+async function scrape({ store, clock, log }: Inspected): Promise<Overview | undefined> {
   const asked = store.overview().catch((error) => {
     if (!isUnavailable(error))
       log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');

@@ -28,14 +28,15 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
       let replays: BulkReplays | undefined;
-      const app = onFirstRequest(async () => {
+      const load = async () => {
         const { adminApp } = await import('./admin-app.ts');
         const { BulkReplays } = await import('./api/replays.ts');
         replays = new BulkReplays(parts);
         return adminApp({ ...parts, watch, replays });
-      }, parts.log);
+      };
+      const server = boundedServer(onFirstRequest(load, parts.log), BOUNDS);
       const settings = 'ADMIN_HOST and ADMIN_PORT';
-      const listener = await Listener.start(boundedServer(app, BOUNDS), { host, port, settings });
+      const listener = await Listener.start(server, { host, port, settings });
       const { url } = listener;
       parts.log.info({ url }, 'inspecting');
       return {
@@ -51,15 +52,13 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
 /** Loads an app at its first request: a server without visitors starts faster and smaller. */
 function onFirstRequest(load: () => Promise<RequestListener>, log: AdminNeeds['log']): RequestListener {
   let loaded: Promise<RequestListener> | undefined;
-  return (req, res) => {
-    loaded ??= load();
-    loaded.then(
-      (app) => app(req, res),
-      (error) => {
-        loaded = undefined; // the next request tries again
-        log.error({ error: messageOf(error) }, 'cannot load the inspector');
-        res.writeHead(500).end();
-      },
-    );
+  return async (req, res) => {
+    try {
+      loaded ??= load();
+      (await loaded)(req, res);
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'cannot load the inspector');
+      res.writeHead(500).end();
+    }
   };
 }

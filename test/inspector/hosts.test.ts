@@ -17,7 +17,7 @@ describe('the Host of a request', () => {
         if (host === '') continue;
         expect((await inspected.raw(path, { headers: { host } })).status).toBe(421);
       }
-      expect(isOwnHost(host, { adminHost: '127.0.0.1', names: [] })).toBe(false);
+      expect(isOwnHost(host, { ADMIN_HOST: '127.0.0.1', ADMIN_NAMES: [] })).toBe(false);
     },
   );
 
@@ -35,8 +35,8 @@ describe('the Host of a request', () => {
     ['10.1.2.3', '10.1.2.3', true],
     ['10.1.2.3', '10.1.2.4', false],
     ['admin.internal', 'ADMIN.internal:3001', true],
-  ])('of a listener on %s, when it is %s, is taken: %s', (adminHost, host, taken) => {
-    expect(isOwnHost(host, { adminHost, names: [] })).toBe(taken);
+  ])('of a listener on %s, when it is %s, is taken: %s', (ADMIN_HOST, host, taken) => {
+    expect(isOwnHost(host, { ADMIN_HOST, ADMIN_NAMES: [] })).toBe(taken);
   });
 });
 

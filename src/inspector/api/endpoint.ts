@@ -11,7 +11,8 @@ export type Inspected = AdminNeeds & { readonly watch: Watch; readonly replays: 
 
 /** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {
-  readonly method: 'get' | 'post';
+  /** GET without it */
+  readonly method?: 'post';
   /** as in Express, `/events/:id` */
   readonly path: string;
   readonly summary: string;
@@ -33,7 +34,7 @@ export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
 }
 
 export function mount(router: Router, { method, path, input, run }: Endpoint): void {
-  router[method](path, async (req: Request, res: Response) => {
+  router[method ?? 'get'](path, async (req: Request, res: Response) => {
     res.type('json').send(visible(JSON.stringify(await run(inputOf(input, req) as never))));
   });
 }

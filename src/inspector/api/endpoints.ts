@@ -41,7 +41,6 @@ const bulkReplayAnswer = z.object({
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
   return [
     endpoint({
-      method: 'get',
       path: '/events',
       summary: 'Events, newest first: by event time if a resource is given, else as received.',
       input: z.object({
@@ -50,7 +49,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         limit: z.coerce.number().int().min(1).max(500).default(50),
       }),
       answer: eventsAnswer,
-      run: ({ before, limit, ...filters }) => events(inspected, { filter: filterOf(filters), before, limit }),
+      run: ({ before, limit, ...filters }) => events(inspected, filterOf(filters), { after: before, limit }),
     }),
     endpoint({
       method: 'post',
@@ -90,7 +89,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       },
     }),
     endpoint({
-      method: 'get',
       path: '/events/:id',
       summary:
         'One event with its attempts, its finished steps, the state of its resource, and the other events of its resource.',
@@ -107,7 +105,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(inspected, id, reset_steps) }),
     }),
     endpoint({
-      method: 'get',
       path: '/channels',
       summary: 'Live channels with their state by their newest event, the latest change first.',
       input: reports.channelsQuery,
@@ -115,7 +112,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: (query) => reports.channels(inspected, query),
     }),
     endpoint({
-      method: 'get',
       path: '/rejections',
       summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
       input: nothing,
@@ -123,7 +119,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: () => reports.rejections(inspected),
     }),
     endpoint({
-      method: 'get',
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
       input: nothing,
@@ -131,7 +126,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: () => reports.quarantine(inspected),
     }),
     endpoint({
-      method: 'get',
       path: '/webhooks',
       summary: 'Webhooks with a stored secret; the secrets themselves are not shown.',
       input: nothing,
@@ -139,7 +133,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: () => reports.webhooks(inspected),
     }),
     endpoint({
-      method: 'get',
       path: '/stats',
       summary: 'Counts, times and rates.',
       input: nothing,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestOf } from '../../notification/json.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
-import type { EventFilter } from '../../store/event-store.ts';
+import type { EventFilter, Stretch } from '../../store/event-store.ts';
 import { attemptJson, eventJson, eventTimeOf, runningJson, stateJson } from '../../store/lists/event-json.ts';
 import { isEventId, RESOURCE, STATUSES } from '../../store/stored.ts';
 import { Refused } from '../guard/refuse.ts';
@@ -136,24 +136,16 @@ export const eventDetailAnswer = eventAnswer.extend({
 /** How many events of the same resource are shown on either side of one. */
 const NEIGHBOURS = 20;
 
-interface ListQuery {
-  readonly filter: EventFilter;
-  readonly before: string | undefined;
-  readonly limit: number;
-}
-
 export async function events(
-  { store }: Pick<Inspected, 'store'>,
-  { filter, before, limit }: ListQuery,
+  { store }: Inspected,
+  filter: EventFilter,
+  stretch: Stretch,
 ): Promise<z.input<typeof eventsAnswer>> {
-  const found = await store.search(filter, { after: before, limit });
+  const found = await store.search(filter, stretch);
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
-export async function event(
-  { store }: Pick<Inspected, 'store'>,
-  id: string,
-): Promise<z.input<typeof eventDetailAnswer>> {
+export async function event({ store }: Inspected, id: string): Promise<z.input<typeof eventDetailAnswer>> {
   const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
   if (!found || !timeline) throw new Refused(404, 'there is no such event');
   const [attempts, running, steps, state] = await Promise.all([

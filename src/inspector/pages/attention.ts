@@ -22,7 +22,9 @@ export function concernsOf(stats: StatsAnswer, now: number): readonly Concern[] 
   const { rejected, not_recorded: notRecorded } = recent;
   const age = oldest === null ? 0 : now - Date.parse(oldest);
   const commit = recent.commit_ms.mean ?? 0;
-  const isAnyIn = isAnyRecorded(stats, now);
+  // What came from quarantine counts, too. Without any event the time is NaN, which is never later.
+  const isAnyIn =
+    recent.accepted + recent.duplicate > 0 || Date.parse(stats.last_recorded_at ?? '') > now - RECENT_MS;
   const isNothingIn = rejected > 0 && !isAnyIn;
   const all = rejected === 1 ? 'the one request' : `all ${plural(rejected, 'request')}`;
   const were = rejected === 1 ? 'was' : 'were';
@@ -97,12 +99,4 @@ export function concernsOf(stats: StatsAnswer, now: number): readonly Concern[] 
   return concerns
     .filter((concern) => concern !== false)
     .toSorted((a, b) => Number(b.grave) - Number(a.grave));
-}
-
-/** Whether anything came in lately, also from quarantine. */
-function isAnyRecorded(
-  { last_10_minutes: recent, last_recorded_at: last }: StatsAnswer,
-  now: number,
-): boolean {
-  return recent.accepted + recent.duplicate > 0 || (last !== null && Date.parse(last) > now - RECENT_MS);
 }

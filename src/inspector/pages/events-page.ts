@@ -12,20 +12,21 @@ import { type Page, rootOf, textsOf } from './render.ts';
 import { eventPath, eventsPath } from './words.ts';
 
 const LIMIT = 50;
+const NO_FILTER: EventFilter = {};
 const query = z.object({ ...filterShape, before: eventIdText.optional() });
 const filterNames = Object.keys(filterShape);
 
 /** The list of events with its filters. */
-export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
+export function eventsPage(inspected: Inspected): Page {
   return async (req, res) => {
     const given = textsOf(req.query, filterNames);
     const { filter, before, mistake } = asked(req);
     if (mistake !== undefined) res.status(400);
     const [list, named] = await Promise.all([
       mistake === undefined
-        ? events({ store }, { filter, before, limit: LIMIT })
+        ? events(inspected, filter, { after: before, limit: LIMIT })
         : { events: [], next: null },
-      namedBy({ store }, filter.q),
+      namedBy(inspected, filter.q),
     ]);
     return {
       view: 'events',
@@ -34,7 +35,7 @@ export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
       named,
       given,
       statuses: STATUSES,
-      kinds: kindsToChoose(list.events),
+      kinds: new Set([...kindNames, ...list.events.map(({ kind }) => kind)]),
       mistake,
       isRestricted: isRestricted(filter),
       isEmptyStore: list.events.length === 0 && before === undefined && !isRestricted(filter),
@@ -47,30 +48,19 @@ export function eventsPage({ store }: Pick<Inspected, 'store'>): Page {
   };
 }
 
-/** The known kinds, and what else is on the page. */
-function kindsToChoose(shown: readonly { readonly kind: string }[]): string[] {
-  return [...new Set([...kindNames, ...shown.map(({ kind }) => kind)])];
-}
-
-interface Asked {
-  readonly filter: EventFilter;
-  readonly before?: string | undefined;
-  readonly mistake?: string;
-}
-
 /** What the query asks for; or what is wrong with it, and then nothing is searched for. */
-function asked(req: Request): Asked {
+function asked(req: Request) {
   try {
     const { before, ...filters } = parsed(query, req.query);
-    return { filter: filterOf(filters), before };
+    return { filter: filterOf(filters), before, mistake: undefined };
   } catch (error) {
-    if (error instanceof Refused) return { filter: {}, mistake: error.message };
+    if (error instanceof Refused) return { filter: NO_FILTER, before: undefined, mistake: error.message };
     throw error;
   }
 }
 
 /** Finds the event, media or channel with the searched text as its id, however old it is. */
-async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefined) {
+async function namedBy({ store }: Inspected, q: string | undefined) {
   if (q === undefined) return [];
   const found = isEventId(q) ? await store.event(q) : undefined;
   if (found) return [{ path: eventPath(q), text: `Event ${q}` }];
@@ -80,10 +70,7 @@ async function namedBy({ store }: Pick<Inspected, 'store'>, q: string | undefine
   );
   return resources
     .filter((_, index) => (lists[index]?.events.length ?? 0) > 0)
-    .map((resource) => ({
-      path: eventsPath({ resource }),
-      text: `All events of ${resource}`,
-    }));
+    .map((resource) => ({ path: eventsPath({ resource }), text: `All events of ${resource}` }));
 }
 
 const path = z.object({ id: eventIdText });

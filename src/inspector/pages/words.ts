@@ -33,9 +33,9 @@ export function kindName(kind: string): string {
 }
 
 /** The list of events with these filters. */
-export function eventsPath(filters: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(filters).filter((pair): pair is [string, string] => Boolean(pair[1]));
-  return given.length === 0 ? 'events' : `events?${new URLSearchParams(given)}`;
+export function eventsPath(filters: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(filters);
+  return query.size === 0 ? 'events' : `events?${query}`;
 }
 
 /** A state as HTML. Views insert it unescaped. */
