@@ -11,7 +11,7 @@ const LIMIT = 60;
 
 test(`forged notifications, over ${CONNECTIONS} connections from one address, are throttled with 429 and Retry-After, and genuine ones from the same address never`, async () => {
   const service = await startLoaded({ ...database().env, REJECT_LIMIT: String(LIMIT) });
-  await genuineLoad(service.url, 2000, 'genuine alone');
+  await genuineLoad(service.url, 2000);
   const forged = Array.from({ length: 50 }, (_, number) => requestWith(bodyOf(5_000_000 + number), 'forged'));
   let isOver = false;
   function* untilOver() {
@@ -25,10 +25,7 @@ test(`forged notifications, over ${CONNECTIONS} connections from one address, ar
       if (status === '429' && !/^Retry-After: \d+\r$/m.test(head)) withoutRetryAfter++;
     }),
   );
-  const [genuine] = await Promise.all([
-    genuineLoad(service.url, 2000, 'genuine beside forgeries'),
-    sleep(SECONDS * 1000),
-  ]);
+  const [genuine] = await Promise.all([genuineLoad(service.url, 2000), sleep(SECONDS * 1000)]);
   isOver = true;
   await Promise.all(senders);
   const sent = Object.values(statuses).reduce((sum, count) => sum + count, 0);

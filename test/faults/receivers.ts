@@ -5,7 +5,6 @@ import type pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
-import { idsIn } from '../support/events-in.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import type { DatabaseServer } from '../support/postgres-server.ts';
@@ -179,7 +178,8 @@ export class Receivers {
     };
     while ((await left()) > 0) await pause(100);
     for (const one of this.processes) await one?.stop();
-    const ids = await idsIn(store);
+    const ids = new Set<string>();
+    for await (const page of store.received({})) for (const { id } of page) ids.add(id);
     const { values } = await store.states({ of: 'media', name: 'events' });
     const counted = values.reduce((sum, { value }) => sum + Number(value), 0);
     const handled = await store.count({ status: 'handled' });

@@ -50,20 +50,10 @@ export async function claimedOne(store: EventStore, resource: string): Promise<C
   return claim;
 }
 
-export const HANDLED: Settlement = {
-  status: 'handled',
-  outcome: 'handled',
-  counts: true,
-  startedAt: NOON,
-  ms: 3,
-};
-export const FAILED: Settlement = {
-  ...HANDLED,
-  status: 'pending',
-  outcome: 'error',
-  error: 'Error: no',
-  afterMs: 1000,
-};
+const run = { startedAt: NOON, ms: 3, counts: true } as const;
+export const HANDLED: Settlement = { ...run, status: 'handled', outcome: 'handled' };
+const error = 'Error: no';
+export const FAILED: Settlement = { ...run, status: 'pending', outcome: 'error', error, afterMs: 1000 };
 
 /** Claims what is ready of a resource, event by event, with an end for each; returns the claims in their order. */
 export async function handledInTurn(

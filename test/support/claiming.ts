@@ -4,21 +4,15 @@ import { only, present } from './only.ts';
 export const LEASE_MS = 30_000;
 
 /** The result of a run that began and ended when the tests did. */
-const run = { startedAt: Date.now(), ms: 0 } as const;
+const run = { startedAt: Date.now(), ms: 0, counts: true } as const;
 
-export const HANDLED: Settlement = { ...run, status: 'handled', outcome: 'handled', counts: true };
-export const DEAD: Settlement = { ...run, status: 'dead', outcome: 'failed', error: 'never', counts: true };
-export const SKIPPED: Settlement = {
-  ...run,
-  status: 'skipped',
-  outcome: 'skipped',
-  error: 'not for us',
-  counts: true,
-};
+export const HANDLED: Settlement = { ...run, status: 'handled', outcome: 'handled' };
+export const DEAD: Settlement = { ...run, status: 'dead', outcome: 'failed', error: 'never' };
+export const SKIPPED: Settlement = { ...run, status: 'skipped', outcome: 'skipped', error: 'not for us' };
 
 /** A settlement that waits for the next attempt so many milliseconds; without them, not at all. */
 export function waiting(afterMs?: number): Settlement {
-  return { ...run, status: 'pending', outcome: 'error', error: 'not yet', afterMs, counts: true };
+  return { ...run, status: 'pending', outcome: 'error', error: 'not yet', afterMs };
 }
 
 /** Claims what is ready, the oldest event of each resource. */

@@ -15,10 +15,3 @@ export async function eventsIn(
   } while (after !== undefined && found.length < limit);
   return found;
 }
-
-/** The ids of all events of a store. */
-export async function idsIn(store: Pick<EventStore, 'received'>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for await (const page of store.received({})) for (const { id } of page) ids.add(id);
-  return ids;
-}
