@@ -82,12 +82,14 @@ export type AsJson<T> = 0 extends 1 & T
       ? AsJson<Made>
       : T extends bigint | symbol | Callable
         ? never
-        : T extends readonly unknown[]
-          ? { [Index in keyof T]: AsJson<T[Index]> }
-          : T extends object
-            ? {
-                [Member in keyof T as T[Member] extends symbol | Callable
-                  ? never
-                  : Exclude<Member, symbol>]: AsJson<T[Member]>;
-              }
-            : unknown;
+        : T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+          ? Record<never, never>
+          : T extends readonly unknown[]
+            ? { [Index in keyof T]: AsJson<T[Index]> }
+            : T extends object
+              ? {
+                  [Member in keyof T as T[Member] extends symbol | Callable
+                    ? never
+                    : Exclude<Member, symbol>]: AsJson<T[Member]>;
+                }
+              : unknown;
