@@ -81,10 +81,12 @@ const LOOK_MS = 20;
 export class Listener {
   readonly #server: Server;
   readonly #host: string;
+  readonly port: number;
 
   private constructor(server: Server, host: string) {
     this.#server = server;
     this.#host = host;
+    this.port = (server.address() as AddressInfo).port;
   }
 
   /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
@@ -97,10 +99,6 @@ export class Listener {
       throw new KitError('LISTEN_FAILED', message, { cause });
     }
     return new Listener(server, host);
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
   }
 
   /** As a program on this machine asks for it: `http://127.0.0.1:4010`. */

@@ -27,12 +27,6 @@ export interface Sent {
 // biome-ignore lint/suspicious/noExplicitAny: a test says itself what shape it expects
 export type Json = any;
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Json;
-}
-
 /** The API under a virtual clock, on a port of its own. */
 export async function startApi(now = NOW) {
   const clock = new VirtualClock(now);
@@ -40,7 +34,7 @@ export async function startApi(now = NOW) {
   const api = createStatusesApi({ clock, random: new Random(1), baseUrl });
   const { url, close } = await listeningOn(createServer(express().use(api.router)));
 
-  async function request(method: string, path: string, sent: Sent = {}): Promise<Answer> {
+  async function request(method: string, path: string, sent: Sent = {}) {
     const headers = new Headers(sent.headers);
     if (sent.token !== '') headers.set('Authorization', `Bearer ${sent.token ?? 'alice-rw'}`);
     if (sent.json !== undefined) headers.set('Content-Type', 'application/json');

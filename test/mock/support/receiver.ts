@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import type { JsonObject } from '../../../src/notification/json.ts';
 import { listeningOn } from './listening.ts';
@@ -6,7 +6,6 @@ import { listeningOn } from './listening.ts';
 /** A request as a receiver sees it. */
 export interface Received {
   readonly method: string | undefined;
-  readonly headers: IncomingHttpHeaders;
   readonly text: string;
   readonly body: JsonObject;
   /** What follows `Bearer `. */
@@ -31,10 +30,9 @@ export async function startReceiver() {
     answer,
   };
   const server = createServer(async (request, response) => {
-    const { method, headers } = request;
     const text = await textOf(request);
-    const token = headers.authorization?.replace(/^Bearer /, '') ?? '';
-    received.push({ method, headers, text, token, body: JSON.parse(text) });
+    const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
+    received.push({ method: request.method, text, token, body: JSON.parse(text) });
     const given = taking.answer(received.length);
     if (given) response.writeHead(given.status, given.headers).end(given.body);
   });

@@ -1,26 +1,13 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import {
-  type CreatedWebhook,
-  type MetadataInput,
-  type MockOptions,
-  MockProvider,
-} from '../../../src/mock/index.ts';
+import { type MetadataInput, type MockOptions, MockProvider } from '../../../src/mock/index.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
 export const SITE = '9KboGBFu';
 
-/** A mock on a virtual clock and a receiver, started over for each test. */
-export interface Stage {
-  readonly mock: MockProvider;
-  readonly receiver: Receiver;
-  /** Registers a webhook at the receiver, for all kinds of SITE where nothing else is said. */
-  webhook(metadata?: Partial<MetadataInput>): CreatedWebhook;
-}
-
-/** Sets the stage for the tests of a `describe` or a file. */
-export function useStage(options: MockOptions = {}): Stage {
+/** A mock on a virtual clock and a receiver, started over for each test of a `describe` or a file. */
+export function useStage(options: MockOptions = {}) {
   let mock: MockProvider;
   let receiver: Receiver;
   beforeAll(async () => {
@@ -43,7 +30,8 @@ export function useStage(options: MockOptions = {}): Stage {
     get receiver() {
       return receiver;
     },
-    webhook: (metadata = {}) =>
+    /** Registers a webhook at the receiver, for all kinds of SITE where nothing else is said. */
+    webhook: (metadata: Partial<MetadataInput> = {}) =>
       mock.createWebhook({
         name: 'test',
         webhook_url: receiver.url,
