@@ -77,7 +77,10 @@ async function send(flags: Flags): Promise<void> {
   const webhook = flags.webhook ?? webhookOf(body) ?? usualWebhook ?? '';
   const key = keys.keyFor(webhook);
   if (!key)
-    throw new KitError('INPUT_INVALID', `no live secret for webhook ${line(webhook)}: give --secret-file`);
+    throw new KitError(
+      'INPUT_INVALID',
+      `no live secret for webhook ${line(webhook)}: give --webhook or --secret-file`,
+    );
   const sending = { to, key, fault, bodyLimit: config.BODY_LIMIT, timeoutMs };
   const { answer, ms } = await sendNotification(body, sending);
   await (json

@@ -36,7 +36,7 @@ test('sends exactly the file under the secret of its webhook, and asks for one w
   expect(body).toBe(BODY);
   const { code, stderr } = await desk().events(['send', '--kind', 'media_available', '--media', 'm', ...to]);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/no live secret for webhook webhook1: give --secret-file/);
+  expect(stderr).toMatch(/no live secret for webhook webhook1: give --webhook or --secret-file/);
 });
 
 test.each([200, 404, 500])(
