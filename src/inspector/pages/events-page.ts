@@ -9,7 +9,7 @@ import { event, eventIdText, events, filterOf, filterShape, isRestricted } from 
 import { countReplay, replayOne } from '../api/replays.ts';
 import { Refused } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
-import { eventPath, eventsPath } from './words.ts';
+import { eventsPath } from './words.ts';
 
 const LIMIT = 50;
 const NO_FILTER: EventFilter = {};
@@ -63,7 +63,7 @@ function asked(req: Request) {
 async function namedBy({ store }: Inspected, q: string | undefined) {
   if (q === undefined) return [];
   const found = isEventId(q) ? await store.event(q) : undefined;
-  if (found) return [{ path: eventPath(q), text: `Event ${q}` }];
+  if (found) return [{ path: `events/${q}`, text: `Event ${q}` }];
   const resources = q.includes(':') ? [q] : [`media:${q}`, `channel:${q}`];
   const lists = await Promise.all(
     resources.map((resource) => store.search({ resource }, { limit: 1, reach: 1 })),

@@ -3,7 +3,6 @@ import { Eta } from 'eta';
 import type { Request, Response } from 'express';
 import { visible } from '../../base/text.ts';
 import type { Overview } from '../../store/event-store.ts';
-import { withoutEmpty } from '../api/endpoint.ts';
 import * as words from './words.ts';
 
 /** Makes a page: the name of its view, and the values that the view needs. Every page shows a part of the overview. */
@@ -15,10 +14,10 @@ export type Page = (
 
 /** The texts of a query or form as they were given, without empty ones, to fill forms and links. */
 export function textsOf(given: object, names: readonly string[]): Record<string, string> {
-  const texts = Object.entries(withoutEmpty(given)).filter(
-    (pair): pair is [string, string] => names.includes(pair[0]) && typeof pair[1] === 'string',
+  const isGiven = (value: unknown) => typeof value === 'string' && value !== '';
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => names.includes(name) && isGiven(value)),
   );
-  return Object.fromEntries(texts);
 }
 
 /** The way from a request's path to that of the listener. Links are relative, so that they lead on below the path of a proxy. */

@@ -22,11 +22,6 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-/** The path of an event's page, below the listener's. */
-export function eventPath(id: string): string {
-  return `events/${encodeURIComponent(id)}`;
-}
-
 /** The name of a kind, also of none. */
 export function kindName(kind: string): string {
   return kind || '(no kind)';
