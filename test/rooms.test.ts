@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { bodyOf, deliver, SECRET } from './support/notifications.ts';
 import { copyProgram } from './support/program-copy.ts';
-import { programEnv } from './support/sample-handlers.ts';
+import { programEnv } from './support/run-cli.ts';
 import { startProcess } from './support/service-process.ts';
 import { filesBelow, importsOf } from './support/source-files.ts';
 

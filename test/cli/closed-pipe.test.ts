@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { deskForEachTest } from '../support/event-desk.ts';
-import { programEnv } from '../support/sample-handlers.ts';
+import { programEnv } from '../support/run-cli.ts';
 
 const desk = deskForEachTest();
 const cli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));

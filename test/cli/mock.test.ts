@@ -7,7 +7,7 @@ import { controlCatalogue, defaultTokens } from '../../src/mock/index.ts';
 import { ask } from '../mock/support/api.ts';
 import { startReceiver } from '../mock/support/receiver.ts';
 import { eventually } from '../support/eventually.ts';
-import { programEnv } from '../support/sample-handlers.ts';
+import { programEnv } from '../support/run-cli.ts';
 
 const command = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
 let child: ChildProcess | undefined;

@@ -8,7 +8,7 @@ import { SAME_SIGNAL_MS } from '../../src/stopping.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
-import { programEnv } from '../support/sample-handlers.ts';
+import { programEnv } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 

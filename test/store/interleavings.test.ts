@@ -1,4 +1,5 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type pg from 'pg';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { Claim } from '../../src/store/event-store.ts';
 import {
@@ -19,10 +20,14 @@ import { Stepped } from './stepped.ts';
 onPostgres('two transactions', (stage) => {
   let a: Stepped;
   let b: Stepped;
+  /** holds locks */
+  let z: pg.Client;
 
   beforeAll(async () => {
     [a, b] = [await Stepped.start(stage, 'process-a'), await Stepped.start(stage, 'process-b')];
+    z = await adminOf(stage.adminUrl);
   });
+  afterAll(() => z.end());
 
   // None of these may need a retry: a deadlock costs a second of acks.
   afterEach(() => expect([...a.errors.splice(0), ...b.errors.splice(0)]).toEqual([]));
@@ -163,7 +168,6 @@ onPostgres('two transactions', (stage) => {
 
   test('records of the same events in another order do not get in each other’s way', async () => {
     const [first, second, third] = [notified('media:z'), notified('media:y'), notified('media:x')];
-    const z = await adminOf(stage.adminUrl);
     await z.query(
       `BEGIN; INSERT INTO events (id, kind, webhook_id, site_id, resource, event_time, received_at, last_delivery_at)
        VALUES ('${third.id}', '', '', '', '', 1, 1, 1)`,
@@ -174,14 +178,12 @@ onPostgres('two transactions', (stage) => {
     const two = await b.waits((store) => Promise.all([first, second].map((event) => store.record(event))));
     await z.query('ROLLBACK');
     await Promise.all([one.result, two.result]);
-    await z.end();
     expect((await stage.sql('SELECT 1 FROM events WHERE deliveries = 2')).length).toBe(2);
   });
 
   test('records of the same resources in another order do not get in each other’s way', async () => {
     const names = ['media:x', 'media:y'];
     await recorded(a.store, ...names.map((name) => notified(name)));
-    const z = await adminOf(stage.adminUrl);
     await z.query("BEGIN; SELECT FROM lanes WHERE resource = 'media:x' FOR UPDATE");
     const ackAll = (list: string[]) => (store: typeof a.store) =>
       Promise.all(list.map((name) => store.record(notified(name))));
@@ -189,7 +191,6 @@ onPostgres('two transactions', (stage) => {
     const two = await b.waits(ackAll(names.toReversed()));
     await z.query('COMMIT');
     await Promise.all([one.result, two.result]);
-    await z.end();
   });
 
   test('repeats, settlements and renewals in another order do not get in each other’s way', async () => {
@@ -197,7 +198,6 @@ onPostgres('two transactions', (stage) => {
     await recorded(a.store, ...list);
     const claims = new Map((await polled(a.store)).map((claim) => [claim.resource, claim]));
     const of = (name: string) => claims.get(name) as Claim;
-    const z = await adminOf(stage.adminUrl);
     await z.query(`BEGIN; SELECT FROM events WHERE resource = 'media:z' FOR UPDATE`);
     const settling = await a.waits((store) =>
       Promise.all(['media:y', 'media:z', 'media:x'].map((name) => store.settle(of(name), FAILED))),
@@ -226,13 +226,11 @@ onPostgres('two transactions', (stage) => {
       expect(await first.result).toHaveLength(3);
       await acking.result;
     }
-    await z.end();
   });
 
   test('tries again, when the server ends one of two that wait for each other', async () => {
     const list = [notified('media:x'), notified('media:y')];
     await recorded(a.store, ...list);
-    const z = await adminOf(stage.adminUrl);
     await z.query(
       "BEGIN; SET LOCAL deadlock_timeout = '1h'; SELECT FROM events WHERE resource = 'media:y' FOR UPDATE",
     );
@@ -241,7 +239,6 @@ onPostgres('two transactions', (stage) => {
       z.query("SELECT FROM events WHERE resource = 'media:x' FOR UPDATE; COMMIT"),
       repeating.result,
     ]);
-    await z.end();
     expect(new Set(a.errors.splice(0))).toEqual(new Set(['40P01']));
     expect(await stage.sql('SELECT DISTINCT deliveries FROM events')).toEqual([{ deliveries: 2 }]);
   });

@@ -22,11 +22,7 @@ export interface Keeping {
 }
 
 /** A server that ends with our process. */
-export interface KeptProcess {
-  readonly pid: number;
-  /** when all its processes have ended */
-  readonly isOver: Promise<unknown>;
-}
+export type KeptProcess = NonNullable<Awaited<ReturnType<typeof startKept>>>;
 
 /** What a server gets of our environment: no PGDATA or TZ of the machine, no settings of Node. */
 export const serverEnv: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C' };
@@ -35,7 +31,7 @@ export const serverEnv: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C
 export async function startKept(
   [program = '', ...args]: readonly string[],
   { folder, as, onLine, isReady }: Keeping,
-): Promise<KeptProcess | undefined> {
+) {
   const server = spawn(program, args, {
     ...as,
     cwd: folder,
@@ -43,6 +39,7 @@ export async function startKept(
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true, // Ctrl-C at our terminal is for us
   });
+  /** when all its processes have ended */
   const isOver = once(server, 'close');
   const pid = server.pid ?? 0;
   const keeper = spawn('sh', ['-c', KEEPER, 'keeper', `${pid}`, folder], {

@@ -5,8 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
-import type { CliOptions, CliRun } from './run-cli.ts';
-import { sampleHandlers } from './sample-handlers.ts';
+import { type CliOptions, type CliRun, sampleHandlers } from './run-cli.ts';
 import { startProcess } from './service-process.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { endAfterSuite } from './left-behind.ts';
-import { programEnv } from './sample-handlers.ts';
 
 export interface CliRun {
   readonly code: number | null;
@@ -23,7 +22,16 @@ export interface CliOptions {
   readonly onSpawn?: (child: ChildProcess) => void;
 }
 
-const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+export const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+
+/**
+ * What HANDLERS is for processes of tests: the samples, never what somebody has written into src/handlers/. A copy of the
+ * program has handlers of its own there.
+ */
+export const sampleHandlers = fileURLToPath(new URL('../../src/demo/handlers.ts', import.meta.url));
+
+/** The environment of a process of the program in which a test has set nothing else. */
+export const programEnv = { PATH: process.env.PATH ?? '', HANDLERS: sampleHandlers };
 
 /** Runs `hookkit` as a user would, in a process of its own, which takes some 0.2 s to start. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {

@@ -1,26 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { endAfterSuite } from './left-behind.ts';
-import { programEnv } from './sample-handlers.ts';
+import { ourCli, programEnv } from './run-cli.ts';
 
 /** A service in a process of its own. */
-export interface ServiceProcess {
-  readonly child: ChildProcess;
-  readonly url: string;
-  /** Resolves with its exit code, or null where a signal ended it. */
-  readonly exited: Promise<number | null>;
-  /** What it has printed so far, both streams. */
-  output(): string;
-  /** Ends it in order. @throws if it does not exit with 0 */
-  stop(): Promise<void>;
-  /** Ends it at once. The suite does so at its end. */
-  kill(): Promise<unknown>;
-}
-
-const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.url));
+export type ServiceProcess = Awaited<ReturnType<typeof startProcess>>;
 
 /**
  * Starts `hookkit serve` and waits until it listens. Its stop waits for no balancer.
@@ -31,7 +17,7 @@ export async function startProcess(
   env: Readonly<Record<string, string>>,
   cwd: string = tmpdir(),
   cli: string = ourCli,
-): Promise<ServiceProcess> {
+) {
   const base = cli === ourCli ? programEnv : { PATH: programEnv.PATH };
   const child = spawn(process.execPath, [cli, 'serve'], {
     cwd,
@@ -58,13 +44,17 @@ export async function startProcess(
   return {
     child,
     url: `http://127.0.0.1:${port}`,
+    /** Resolves with its exit code, or null where a signal ended it. */
     exited,
+    /** What it has printed so far, both streams. */
     output: () => output,
-    async stop() {
+    /** Ends it in order. @throws if it does not exit with 0 */
+    async stop(): Promise<void> {
       child.kill('SIGTERM');
       const code = await exited;
       if (code !== 0) throw new Error(`the service ended with ${code}:\n${output}`);
     },
+    /** Ends it at once. The suite does so at its end. */
     kill() {
       child.kill('SIGKILL');
       return exited;

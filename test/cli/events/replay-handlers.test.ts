@@ -3,7 +3,7 @@ import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { present } from '../../support/only.ts';
-import { sampleHandlers } from '../../support/sample-handlers.ts';
+import { sampleHandlers } from '../../support/run-cli.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
