@@ -27,9 +27,9 @@ const COUNT_MS = 1000;
 const FULL =
   'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
 
-/** Since they were last told: all that were lost, those of them that the store has not counted, and why it could not keep some. */
-type Losses = { readonly lost: number; readonly uncounted: number; readonly error?: string | undefined };
-const NONE: Losses = { lost: 0, uncounted: 0 };
+/** Since they were last told and counted: how many were lost, and why the store could not keep some. */
+type Losses = { readonly lost: number; readonly error?: string | undefined };
+const NONE: Losses = { lost: 0 };
 
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
 export class Quarantine {
@@ -47,7 +47,7 @@ export class Quarantine {
     if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
     if (parsePayload(value).type !== 'known' || !unproven(token, value)) return;
     if (this.#waiting.size >= MOST_WAITING) {
-      this.#lose(1, 1);
+      this.#lose(1);
       return;
     }
     const kept = this.#keep({ ...toVerified(value, text), token, source });
@@ -65,23 +65,24 @@ export class Quarantine {
     const { store, keyring, maxBytes } = this.#options;
     try {
       const lost = await store.quarantine(entry, maxBytes);
-      if (lost > 0) this.#lose(lost, 0);
+      if (lost > 0) this.#lose(lost);
       // Its secret may have been found meanwhile, and what waited was admitted before this came.
       if (isSigned(entry.token, keyring.keysFor(entry.webhookId))) keyring.onAdded([entry.webhookId]);
     } catch (error) {
-      this.#lose(1, 1, messageOf(error));
+      this.#lose(1, messageOf(error));
     }
   }
 
-  #lose(lost: number, uncounted: number, error = this.#losses.error): void {
+  #lose(lost: number, error = this.#losses.error): void {
     if (this.#losses === NONE) this.#options.clock.after(COUNT_MS, () => this.#count());
-    this.#losses = { lost: this.#losses.lost + lost, uncounted: this.#losses.uncounted + uncounted, error };
+    this.#losses = { lost: this.#losses.lost + lost, error };
   }
 
   async #count(): Promise<void> {
-    const { lost, uncounted, error } = this.#losses;
+    const { lost, error } = this.#losses;
+    if (lost === 0) return;
     this.#losses = NONE;
-    if (lost > 0) this.#options.log.warn({ lost, error }, FULL);
-    if (uncounted > 0) await this.#options.store.countLost(uncounted).catch(() => {}); // the log has them
+    this.#options.log.warn({ lost, error }, FULL);
+    await this.#options.store.countLost(lost).catch(() => {}); // the log has them
   }
 }

@@ -197,15 +197,9 @@ export class EventStore {
     const until = this.#clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
     const held: Omit<Reset, 'id'>[] = [];
     let running = 0;
-    const page = (from: string | undefined) => {
-      const stretch = { after: from, limit: WAVE };
-      return this.#engine.read('search', { filter, stretch, order: 'oldest', upTo });
-    };
     try {
-      for await (const { events } of stepsFrom(after, page)) {
+      for await (const seqs of this.#matching(filter, upTo, after)) {
         if (signal?.aborted) break;
-        if (events.length === 0) continue;
-        const seqs = events.map(({ seq }) => seq);
         const reset = await this.#engine.write('reset', { seqs, status: filter.status, resetSteps, until });
         running += reset.running;
         for (const { id: _, ...event } of reset.events) held.push(event);
@@ -222,6 +216,14 @@ export class EventStore {
     return { replayed: held.length, running };
   }
 
+  /** The places of events that match, oldest first, a wave of some hundred at a time. */
+  async *#matching(filter: EventFilter, upTo: number, start?: string) {
+    const page = (after: string | undefined) =>
+      this.#engine.read('search', { filter, stretch: { after, limit: WAVE }, order: 'oldest', upTo });
+    for await (const { events } of stepsFrom(start, page))
+      if (events.length > 0) yield events.map(({ seq }) => seq);
+  }
+
   /**
    * Ends pending and dead events for good, as a person says; a replay takes them up again.
    * @returns how many, and how many were left out since a handler ran them
@@ -230,13 +232,8 @@ export class EventStore {
     const upTo = await this.lastSeq();
     const sum = { dismissed: 0, running: 0 };
     for (const status of filter.status ? [filter.status] : (['dead', 'pending', 'running'] as const)) {
-      const page = (after: string | undefined) => {
-        const search = { filter: { ...filter, status }, stretch: { after, limit: WAVE }, upTo };
-        return this.#engine.read('search', { ...search, order: 'oldest' });
-      };
-      for await (const { events } of stepsFrom(undefined, page)) {
+      for await (const seqs of this.#matching({ ...filter, status }, upTo)) {
         if (signal?.aborted) return sum;
-        const seqs = events.map(({ seq }) => seq);
         const step = await this.#engine.write('dismiss', { seqs, status, reason });
         sum.dismissed += step.dismissed;
         sum.running += step.running;
@@ -318,7 +315,7 @@ export class EventStore {
     return this.#entries.add({ ...entry, digest, network, bytes, receivedAt: this.#clock.now(), maxBytes });
   }
 
-  /** Counts notifications that were lost before they came to the quarantine. */
+  /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
   readonly countLost = (notifications: number) => this.#engine.write('countLost', { n: notifications });
 
   /** Removes entries for good. @returns how many */

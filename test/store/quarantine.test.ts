@@ -35,7 +35,7 @@ onEachEngine('quarantine', (stage) => {
     expect((await store.overview()).quarantined).toBe(2);
   });
 
-  test('takes room from the network that has most, the newest first, and counts what is lost', async () => {
+  test('takes room from the network that has most, the newest first, and says how many go', async () => {
     const store = await stage.another();
     const other = unproven('genuine', { source: OTHER_SOURCE, webhookId: 'webhook2' });
     await store.quarantine(other, ROOM);
@@ -50,7 +50,6 @@ onEachEngine('quarantine', (stage) => {
     }
     const size = await store.quarantineSize();
     expect(lost).toBe(601 - size);
-    expect((await store.overview()).quarantineLost).toBe(lost);
     const [sum] = await stage.sql<{ bytes: number }>('SELECT sum(bytes) AS bytes FROM quarantine');
     expect(Number(sum?.bytes)).toBeLessThan(ROOM * 1.1);
     expect(Number(sum?.bytes)).toBeGreaterThan(ROOM * 0.85);

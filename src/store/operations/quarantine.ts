@@ -62,11 +62,10 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     async quarantine(db: Db, { list, maxBytes }: { list: readonly Entry[]; maxBytes?: number | undefined }) {
       for (const entry of list) await db.each(add, [entry]);
       const lost = maxBytes === undefined ? 0 : await makeRoom(db, maxBytes);
-      if (lost > 0) await db.all(addLost, { n: String(lost) });
       return list.map((_, index) => (index === 0 ? lost : 0));
     },
 
-    /** Counts notifications that were lost before they came to the quarantine. */
+    /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
     async countLost(db: Db, { n }: { n: number }): Promise<void> {
       await db.all(addLost, { n: String(n) });
     },
