@@ -1,5 +1,5 @@
 /** The units in which people write lengths of time, in milliseconds. */
-export const UNIT_MS: Readonly<Record<string, number>> = {
+const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
   m: 60_000,
@@ -13,7 +13,7 @@ export const LONGEST_MS = 100 * 365 * 86_400_000;
 
 /** A length of time as people write it, `6m`, `1.5h` or `250ms`, in milliseconds; undefined if it is none. */
 export function durationOf(text: string): number | undefined {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|w)$/.exec(text) ?? [];
   const ms = Math.round(Number(number) * (UNIT_MS[unit] ?? Number.NaN));
   return ms <= LONGEST_MS ? ms : undefined;
 }

@@ -3,7 +3,7 @@ import { pause, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { HEAD, playScenes, review, SITE, type Stage, setStage } from '../demo/scenes.ts';
 import { closeAtSignal } from '../stopping.ts';
-import { line, print, table, write } from './output.ts';
+import { line, members, print, table, write } from './output.ts';
 
 /** The pause between two new media of an endless demo. */
 const BEAT_MS = 2000;
@@ -21,17 +21,13 @@ export function addDemo(program: Command): void {
 async function demo({ once }: { once?: true }): Promise<void> {
   const stage = await setStage();
   let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= stage.stop();
-    return closed;
-  };
+  const close = () => (closed ??= stage.stop());
   if (!once) closeAtSignal({ delay: CLOSING_MS, close });
   try {
     const { mock, webhook, service } = stage;
     const { webhook_url } = webhook.metadata;
-    await print(
-      `mock provider  ${mock.url}\nreceiver       ${webhook_url}\ninspector      ${service.adminUrl}\n`,
-    );
+    const addresses = { 'mock provider': mock.url, receiver: webhook_url, inspector: service.adminUrl };
+    await print(members(addresses));
     await playRound(stage, () => closed !== undefined);
     if (once || closed) return;
     await print(`\nA new media follows every two seconds until Ctrl-C. Watch it at ${service.adminUrl}\n`);
@@ -53,16 +49,13 @@ async function playRound(stage: Stage, isStopping: () => boolean): Promise<void>
   await print('\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.');
 }
 
-async function beat({ mock, settled, service }: Stage): Promise<void> {
+async function beat({ mock, settled }: Stage): Promise<void> {
   const before = mock.deliveries().length;
   const { media_id: id } = mock.createMedia({ site_id: SITE });
   await settled();
-  const fresh = mock.deliveries().slice(before);
-  for (const { notification, attempts } of fresh) {
+  for (const { notification, attempts } of mock.deliveries().slice(before)) {
     const { answer, duration_ms: ms } = attempts.at(-1) ?? {};
     await print(`${line(String(notification.event)).padEnd(22)} ${id}  ${answer?.status} in ${ms} ms`);
   }
-  const handled = await service.store.count({ status: 'handled' });
-  await print(`${' '.repeat(22)} ${handled} events handled so far`);
   await pause(systemClock, BEAT_MS);
 }

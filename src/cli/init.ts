@@ -1,7 +1,6 @@
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { KitError } from '../base/errors.ts';
-import { newApp, recipeNames } from '../scaffold/new-app.ts';
+import { recipeNames, writeNewApp } from '../scaffold/new-app.ts';
 import { line, print } from './output.ts';
 
 const HELP = `
@@ -20,18 +19,11 @@ export function addInit(program: Command): void {
     .action(init);
 }
 
-async function init(dir: string, { recipe, kit }: { recipe?: string; kit?: string }): Promise<void> {
+async function init(dir: string, flags: { recipe?: string; kit?: string }): Promise<void> {
   const cwd = process.cwd();
-  const folder = resolve(cwd, dir);
-  const app = newApp({ folder, cwd, recipe, kit });
-  const listed = app.inTheWay.map((path) => `\n  ${path}`).join('');
-  if (listed !== '')
-    throw new KitError('FILES_EXIST', `nothing was written, as files are in the way in ${folder}:${listed}`);
-  app.write();
-  const paths = [...app.files.keys()].toSorted().map((path) => `  ${path}\n`);
-  const way = relative(cwd, folder);
-  const quoted = /^[\w./-]*$/.test(way) ? way : `'${line(way)}'`;
-  const enter = way === '' ? '' : `  cd ${quoted}\n`;
+  const folder = resolve(dir);
+  const paths = writeNewApp({ folder, cwd, ...flags }).map((path) => `  ${path}\n`);
+  const enter = folder === cwd ? '' : `  cd '${line(relative(cwd, folder))}'\n`;
   await print(`${line(folder)} has now:\n${paths.join('')}\nNow:`);
   await print(`${enter}  npm install\n  npm test\n  npm run dev`);
 }

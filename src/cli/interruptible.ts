@@ -1,7 +1,6 @@
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { SAME_SIGNAL_MS } from '../stopping.ts';
-import { say } from './output.ts';
 
 /**
  * Does work that may stop after any of its steps. Ctrl-C or SIGTERM aborts the signal, with an error that says what to do
@@ -26,18 +25,8 @@ export async function interruptible<T>(
   }
 }
 
-/** Does work that must not stay half-done: Ctrl-C and SIGTERM wait until it has ended. */
-export async function uninterrupted<T>(work: () => Promise<T>): Promise<T> {
-  const release = onInterrupt(() => say('this step must not stay half-done: ending in a moment'));
-  try {
-    return await work();
-  } finally {
-    release();
-  }
-}
-
-/** @returns ends the listening */
-function onInterrupt(listener: () => void): () => void {
+/** Takes Ctrl-C and SIGTERM, which then do not end the process. @returns ends that */
+export function onInterrupt(listener: () => void): () => void {
   process.on('SIGINT', listener).on('SIGTERM', listener);
   return () => void process.off('SIGINT', listener).off('SIGTERM', listener);
 }

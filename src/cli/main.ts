@@ -18,7 +18,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   dev: async () => (await import('./dev.ts')).addDev,
   mock: async () => (await import('./mock.ts')).addMock,
   events: async () => (await import('./events/index.ts')).addEvents,
-  webhooks: async () => (await import('./webhooks/index.ts')).addWebhooks,
+  webhooks: async () => (await import('./webhooks.ts')).addWebhooks,
   quarantine: async () => (await import('./quarantine.ts')).addQuarantine,
   handlers: async () => (await import('./handlers.ts')).addHandlers,
   state: async () => (await import('./state.ts')).addState,
@@ -39,7 +39,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
 export async function run(argv: readonly string[]): Promise<number> {
   outliveReaders();
   try {
-    const program = await programOf(commandIn(argv));
+    const program = await programFor(argv);
     await program.parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
@@ -47,8 +47,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The program; its commands inherit the settings that it has when they are added. */
-async function programOf(name: string | undefined): Promise<Command> {
+/** The program with the command that is called, or else with all. Commands inherit the settings that it has when they are added. */
+async function programFor(argv: readonly string[]): Promise<Command> {
   const program = new Command('hookkit')
     .description('Receive, verify, record, handle and replay signed webhooks.')
     .version(kitVersion(), '--version', 'print the version of the kit')
@@ -56,21 +56,16 @@ async function programOf(name: string | undefined): Promise<Command> {
     .exitOverride()
     .configureOutput({ writeOut: (text) => report(text.trimEnd()), writeErr: (text) => say(text.trimEnd()) })
     .showHelpAfterError('(run hookkit --help for more)')
-    .hook('preAction', (_, command) => refuseEmpty(command));
-  const called = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
-  for (const load of called ? [called] : Object.values(commands)) (await load())(program);
+    .hook('preAction', (_, command) => refuseEmptyValues(command));
+  const called = argv.find((arg) => Object.hasOwn(commands, arg)) ?? '';
+  for (const load of commands[called] ? [commands[called]] : Object.values(commands)) (await load())(program);
   return program;
 }
 
-/** The command that a command line calls: its first argument that is neither an option nor the file of --env-file. */
-function commandIn(args: readonly string[]): string | undefined {
-  return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--env-file');
-}
-
 /** Refuses an empty value, as of a variable of a shell that is not set. A description may be empty, and a kind that names none. */
-function refuseEmpty(command: Command): void {
+function refuseEmptyValues(command: Command): void {
   const { description, kind, ...options } = command.opts();
-  const given = [...command.args.map((arg) => ['an argument', arg]), ...Object.entries(options)];
+  const given = Object.entries({ ...options, 'an argument': command.args });
   const empty = given.find(([, value]) => [value].flat().includes(''));
   if (empty) command.error(`error: the value of ${empty[0]} is empty`);
 }
@@ -79,6 +74,6 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof NobodyReads) return 0;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
   say(`hookkit: ${messageOf(error)}`);
-  const wrongUsage = error instanceof KitError && ['CONFIG_INVALID', 'INPUT_INVALID'].includes(error.code);
-  return wrongUsage ? WRONG_USAGE : FAILED;
+  const isWrongUsage = error instanceof KitError && ['CONFIG_INVALID', 'INPUT_INVALID'].includes(error.code);
+  return isWrongUsage ? WRONG_USAGE : FAILED;
 }

@@ -7,13 +7,7 @@ import { closeAtSignal } from '../stopping.ts';
 import { wholeNumber } from './options.ts';
 import { line, report, say } from './output.ts';
 
-interface Flags {
-  readonly port?: number;
-  readonly host: string;
-  readonly name?: readonly string[];
-  readonly seed?: number;
-  readonly virtualClock?: true;
-}
+type Flags = { port?: number; host: string; name?: readonly string[]; seed?: number; virtualClock?: true };
 
 /** How long open requests may take to end at a stop. */
 const CLOSING_MS = 5000;
@@ -32,38 +26,24 @@ export function addMock(program: Command): void {
 
 async function run(flags: Flags): Promise<void> {
   const { virtualClock, port = loadConfig().MOCK_PORT, name: names = [], ...options } = flags;
-  const mock = await MockProvider.start({
-    ...options,
-    port,
-    names,
-    ...(virtualClock && { clock: new VirtualClock() }),
-    onAttempt: (delivery) => report(summaryOf(delivery)),
-  });
+  const clock = virtualClock && { clock: new VirtualClock() };
+  const onAttempt = (delivery: Delivery) => report(summaryOf(delivery));
+  const mock = await MockProvider.start({ ...options, port, names, ...clock, onAttempt });
   closeAtSignal({ delay: CLOSING_MS, close: () => mock.close() });
-  report(introduction(mock.url, flags));
+  report(introduction(mock.url));
   if (!isLoopback(options.host))
     say(`WARNING: ${options.host} is not loopback: everybody who reaches this address controls the mock`);
 }
 
 /** Tells a user how to work with the mock: its addresses, credentials and control routes. */
-function introduction(url: string, { seed, virtualClock }: Flags): string {
-  const clock = virtualClock ? 'virtual, until POST /_mock/clock' : "the machine's";
-  const tokens = defaultTokens.map(({ token }) => token).join(', ');
+function introduction(url: string): string {
   const routes = controlCatalogue.map(
-    ([method, path, what]) => `  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,
+    ([method, path, what]) => `\n  ${method.padEnd(6)} ${path.padEnd(36)} ${what}`,
   );
   return `This is a MOCK provider, not the real one. It listens on ${url}
-
-Clock: ${clock}. Seed: ${seed ?? 'none'}. State: in memory only.
-
-Webhooks API: ${url}/v2/webhooks
-  Authorization: ${mockDefaults.apiSecret}
-Scheduled statuses API: ${url}/api/v1/scheduled_statuses
-  Authorization: Bearer TOKEN, where TOKEN is one of
-  ${tokens}
-
-Control, with JSON bodies:
-${routes.join('\n')}`;
+${url}/v2/webhooks takes the API secret ${mockDefaults.apiSecret}
+${url}/api/v1/scheduled_statuses takes the tokens ${defaultTokens.map(({ token }) => token).join(', ')}
+Control it with JSON bodies:${routes.join('')}`;
 }
 
 /** A line for an attempt, without its token. */

@@ -7,17 +7,9 @@ import { readKey } from './input.ts';
 import { interruptible } from './interruptible.ts';
 import { printJson, progress, say, table, write } from './output.ts';
 
-interface Flags {
-  readonly from: string;
-  readonly to: string;
-  readonly fromKeyFile?: string;
-  readonly json?: true;
-}
-
 const HELP = `
-Stop the receivers first. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to must
-be empty, or have what a move left that was cut off. Its secrets are sealed under SECRETS_KEY, or under the key file beside it. At the
-end, programs refuse the database of --from.
+Stop the receivers first. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to is
+empty, or has what an interrupted move left. SECRETS_KEY, or a key file, seals its secrets. At the end, programs refuse that of --from.
 
 Example:
   npx hookkit move --from sqlite:./data/receiver.db --to postgres://hookkit@db.example/hookkit`;
@@ -38,20 +30,19 @@ const HAS_PASSWORD = /^postgres[^/]*\/\/[^@/]*:[^@/]*@|^postgres.*[?&]password=/
 
 /** @throws KitError INPUT_INVALID, which does not show what was given: it may have a password */
 function databaseUrl(given: string): string {
-  if (!DATABASE_URL.test(given))
-    throw new KitError('INPUT_INVALID', 'a database is sqlite:PATH, or postgres://USER@HOST:PORT/DATABASE');
-  if (HAS_PASSWORD.test(given))
-    throw new KitError('INPUT_INVALID', 'arguments are public: leave the password out, and set PGPASSWORD');
-  return given;
+  if (DATABASE_URL.test(given) && !HAS_PASSWORD.test(given)) return given;
+  const forms = 'a database is sqlite:PATH, or postgres://USER@HOST:PORT/DATABASE';
+  throw new KitError('INPUT_INVALID', `${forms}; its password is in PGPASSWORD, as arguments are public`);
 }
 
-async function move({ from, to, fromKeyFile, json }: Flags): Promise<void> {
+async function move(flags: { from: string; to: string; fromKeyFile?: string; json?: true }): Promise<void> {
+  const { from, to, fromKeyFile, json } = flags;
   const secretsKey = loadConfig().SECRETS_KEY;
   const fromKey = fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from');
-  using stage = progress('rows copied or compared');
+  const stage = progress('rows copied or compared');
   const tables = await interruptible('run it again, and it begins again', (signal) =>
     moveDatabase({ from, to, secretsKey, fromKey, signal, onPage: (rows) => stage.show(rows, undefined) }),
-  );
+  ).finally(stage[Symbol.dispose]);
   if (json) return printJson({ tables });
   const short = (checksum: string) => checksum.slice(0, 16);
   const rows = tables.map((one) => [one.table, String(one.rows), short(one.from), short(one.to)]);

@@ -7,13 +7,10 @@ import type { Listener, Stage } from '../replay/replay-listener.ts';
 /** Makes foreign text safe to print within a line. */
 export { visibleLine as line } from '../base/text.ts';
 
-/** Stands at the end of a text that was cut. */
-const CUT = ' ...';
-
 /** The same, cut so that it is no longer than this when it is visible. */
 export function beginning(text: string, longest: number): string {
   const shown = visibleLine(text.slice(0, longest + 1));
-  return shown.length <= longest ? shown : shown.slice(0, longest - CUT.length) + CUT;
+  return shown.length <= longest ? shown : `${shown.slice(0, longest - 4)} ...`;
 }
 
 /** Thrown where nobody reads a stream of data any more, as after `| head`: there is nothing left to do, and nothing is wrong. */
@@ -55,11 +52,6 @@ export function print(text: string): Promise<void> {
 /** Writes data for another program: one JSON value. */
 export function printJson(value: unknown): Promise<void> {
   return print(JSON.stringify(value, null, 2));
-}
-
-/** Writes data for another program: one JSON value on a line. */
-export function printJsonLine(value: unknown): Promise<void> {
-  return print(JSON.stringify(value));
 }
 
 /** Writes a line to stdout without waiting, for output that goes on while a server runs. */
@@ -106,26 +98,31 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     const isNumeric = cells.every((cell) => /^([\d.]+( ms)?|-)$/.test(cell));
     return { width: Math.min(widest, LONGEST_CELL), isNumeric };
   });
-  const lineOf = (cells: readonly string[]) =>
-    columns
-      .map(({ width, isNumeric }, column) => {
-        const cell = cells[column] ?? '';
-        return isNumeric ? cell.padStart(width) : cell.padEnd(width);
-      })
-      .join('  ')
-      .trimEnd();
-  const rule = columns.map(({ width }) => '-'.repeat(width)).join('  ');
-  return [lineOf(head), rule, ...shown.map(lineOf), ''].join('\n');
+  const lines = [head, columns.map(({ width }) => '-'.repeat(width)), ...shown].map((cells) => {
+    const padded = columns.map(({ width, isNumeric }, column) => {
+      const cell = cells[column] ?? '';
+      return isNumeric ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return `${padded.join('  ').trimEnd()}\n`;
+  });
+  return lines.join('');
+}
+
+/** Lays an object out: a line a member, or the lines of a longer text below its name. Members that are null are left out. */
+export function members(object: object): string {
+  const given = Object.entries(object).filter(([, value]) => value !== null && value !== undefined);
+  const width = given.reduce((most, [name]) => Math.max(most, name.length), 0);
+  const laidOut = given.map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    if (!text.includes('\n')) return `${name.padEnd(width)}  ${visibleLine(text)}`.trimEnd();
+    return [name, ...text.split('\n').map(visibleLine)].join('\n  ');
+  });
+  return `${laidOut.join('\n')}\n`;
 }
 
 const REFRESH_MS = 100;
 const BAR = 24;
 const CLEAR_LINE = '\r\x1b[2K';
-
-/** Shows on stderr how far long work is, if stderr is a terminal, and what the work has to say. */
-export function listenerOnStderr(): Listener {
-  return { isWatched: process.stderr.isTTY === true, begin: progress, say };
-}
 
 /**
  * A line at the bottom of a terminal: how far long work is, and how fast it goes.
@@ -139,8 +136,10 @@ export function progress(verb: string): Stage {
       const now = systemClock.now();
       if (!process.stderr.isTTY || now - shownAt < REFRESH_MS) return;
       shownAt = now;
+      const full = '#'.repeat(Math.min(1, share ?? 0) * BAR);
+      const bar = share === undefined ? '' : `[${full.padEnd(BAR, '.')}] `;
       const rate = Math.round((done * 1000) / Math.max(1, now - began));
-      process.stderr.write(`${CLEAR_LINE}${bar(share)}${done} ${verb} ${rate}/s`);
+      process.stderr.write(`${CLEAR_LINE}${bar}${done} ${verb} ${rate}/s`);
     },
     [Symbol.dispose]() {
       if (shownAt > 0) process.stderr.write(CLEAR_LINE);
@@ -148,8 +147,5 @@ export function progress(verb: string): Stage {
   };
 }
 
-function bar(share: number | undefined): string {
-  if (share === undefined) return '';
-  const full = Math.round(Math.min(1, share) * BAR);
-  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] `;
-}
+/** Shows on stderr how far long work is, if stderr is a terminal, and what the work has to say. */
+export const onStderr: Listener = { isWatched: process.stderr.isTTY === true, begin: progress, say };

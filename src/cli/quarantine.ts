@@ -8,49 +8,36 @@ import { withDatabase } from '../store/open.ts';
 import { moment, TIME_HELP } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 
-interface Flags {
-  readonly webhook?: string;
-  readonly json?: true;
-}
-
-const UNVERIFIED =
-  '\nNone of them is verified: anybody may have sent them. A genuine one is admitted once its secret is imported.';
+type Flags = { webhook?: string; json?: true };
 
 /** Refused notifications whose secret is not known. */
 export function addQuarantine(program: Command): void {
   const quarantine = program
     .command('quarantine')
-    .description(
-      'List, admit or drop notifications that were refused, as no known secret verifies them, but kept.',
-    );
+    .description('Manage notifications that were refused, as no known secret verifies them, but kept.');
   quarantine
     .command('list')
     .description('List the notifications in quarantine, in the order in which they came.')
-    .option('--webhook <id>', 'only notifications of this webhook')
-    .option('--json', 'print it as JSON')
-    .addHelpText('after', UNVERIFIED)
+    .addHelpText('after', '\nNone of them is verified: anybody may have sent them.')
     .action(list);
   quarantine
     .command('admit')
     .description('Admit each notification that a secret known now verifies: it becomes an event.')
-    .option('--webhook <id>', 'only notifications of this webhook')
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', '\nwebhooks import and a start of the server do this, too.')
     .action(admit);
   quarantine
     .command('drop')
     .description('Drop notifications for good, such as those of a webhook that is deleted.')
-    .option('--webhook <id>', 'only notifications of this webhook')
     .option('--before <time>', `only those that came before this time: ${TIME_HELP}`, moment)
     .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
-    .option('--json', 'print the result as JSON')
     .action(drop);
+  for (const command of quarantine.commands)
+    command
+      .option('--webhook <id>', 'only notifications of this webhook')
+      .option('--json', 'print the result as JSON');
 }
 
-interface DropFlags extends Flags {
-  readonly before?: number;
-  readonly all?: true;
-}
+type DropFlags = Flags & { before?: number; all?: true };
 
 /** The `before` of all entries. */
 const EVER = Number.MAX_SAFE_INTEGER;
@@ -66,12 +53,17 @@ async function drop({ webhook, before = EVER, all, json }: DropFlags): Promise<v
 
 async function list({ webhook, json }: Flags): Promise<void> {
   await withDatabase(loadConfig(), async (store) => {
-    if (json) return listJson(store, webhook);
     const rows: string[][] = [];
+    let before = '[';
     for await (const entry of entriesOf(store, webhook)) {
-      const { received_at, webhook_id, kind, resource, event_time, source } = unprovenJson(entry);
-      rows.push([received_at, webhook_id, kind, resource, event_time ?? '-', source]);
+      const shown = unprovenJson(entry);
+      const { received_at, webhook_id, kind, resource, event_time, source } = shown;
+      // One at a time: all bodies together may not fit into memory.
+      if (json) await writeOn(`${before}\n${JSON.stringify(shown)}`);
+      else rows.push([received_at, webhook_id, kind, resource, event_time ?? '-', source]);
+      before = ',';
     }
+    if (json) return print(before === '[' ? '[]' : '\n]');
     if (rows.length === 0) return print('nothing is in quarantine');
     await write(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
   });
@@ -84,18 +76,6 @@ async function* entriesOf(store: EventStore, webhook: string | undefined): Async
     yield* page;
     page = await store.quarantined({ webhook, after: page.at(-1)?.seq });
   }
-}
-
-/** Prints one entry at a time: all bodies together may not fit into memory. */
-async function listJson(store: EventStore, webhook: string | undefined): Promise<void> {
-  let before = '[';
-  for await (const entry of entriesOf(store, webhook)) {
-    const json = JSON.stringify(unprovenJson(entry), null, 2);
-    // By line feeds: a pattern's ^ takes U+2028, which strangers may send, for the end of a line too.
-    await writeOn(`${before}\n  ${json.replaceAll('\n', '\n  ')}`);
-    before = ',';
-  }
-  await print(before === '[' ? '[]' : '\n]');
 }
 
 async function admit({ webhook, json }: Flags): Promise<void> {

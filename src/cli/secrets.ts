@@ -4,12 +4,7 @@ import { sqlitePathOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { withDatabase } from '../store/open.ts';
 import { readKey } from './input.ts';
-import { print, printJsonLine } from './output.ts';
-
-interface Flags {
-  readonly secretFile?: string;
-  readonly json?: true;
-}
+import { print, printJson } from './output.ts';
 
 const HELP = `
 Without SECRETS_KEY, the command makes a new key and replaces the key file; a running server notices.
@@ -26,9 +21,9 @@ export function addSecrets(program: Command): void {
     .action(rekey);
 }
 
-async function rekey({ secretFile, json }: Flags): Promise<void> {
+async function rekey({ secretFile, json }: { secretFile?: string; json?: true }): Promise<void> {
   const config = loadConfig();
-  const oldKey = config.SECRETS_KEY;
+  const { SECRETS_KEY: oldKey } = config;
   // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
   const hasKeyFile = oldKey === undefined && sqlitePathOf(config.DATABASE_URL) !== undefined;
   if (hasKeyFile && secretFile !== undefined)
@@ -37,7 +32,7 @@ async function rekey({ secretFile, json }: Flags): Promise<void> {
   if (oldKey && newKey?.equals(oldKey))
     throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
   const sealed = await withDatabase(config, (store) => store.rekey(newKey));
-  if (json) return printJsonLine({ sealed });
+  if (json) return printJson({ sealed });
   const next = newKey
     ? 'now start the server with it as SECRETS_KEY'
     : 'the key file holds it: back that up, apart from the database';

@@ -25,14 +25,15 @@ export async function withHandlers<T>(config: Config, work: (here: HandlersHere)
     const app = await openApp(await loadApp(config), { config, log });
     return await work({ app, log }).finally(() => app.close());
   } finally {
-    endProcess(LEFT_BEHIND_MS, guard.expectExit);
+    // Timers and connections that handlers leave behind would keep the process for ever.
+    systemClock.after(LEFT_BEHIND_MS, () => {
+      guard.expectExit();
+      process.exit();
+    });
   }
 }
 
-/** Ends the process so soon after its command: timers and connections that handlers leave behind would keep it for ever. */
-export function endProcess(afterMs = 0, before = () => {}): void {
-  systemClock.after(afterMs, () => {
-    before();
-    process.exit();
-  });
+/** An action that loads the files of handlers, but runs no handler: the process ends with it, whatever the files have set off. */
+export function loadingOnly<A extends readonly unknown[]>(action: (...args: A) => Promise<void>) {
+  return (...args: A) => action(...args).finally(() => systemClock.after(0, () => process.exit()));
 }

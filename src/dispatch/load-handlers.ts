@@ -33,7 +33,7 @@ export function handlersFile(config: Pick<Config, 'HANDLERS'>): string {
 }
 
 /** Where the module of the handlers may be; the first that is there is meant. */
-export function possibleFiles({ HANDLERS }: Pick<Config, 'HANDLERS'>): readonly string[] {
+function possibleFiles({ HANDLERS }: Pick<Config, 'HANDLERS'>): readonly string[] {
   const files = HANDLERS === undefined ? USUAL : [HANDLERS];
   return files.map((path) => resolve(projectFolder(), path));
 }

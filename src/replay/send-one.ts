@@ -20,8 +20,6 @@ export interface Sending {
   readonly fault?: Fault | undefined;
   /** the receiver's limit for bodies, in bytes */
   readonly bodyLimit: number;
-  /** how long to wait for the answer; undefined: 10 s, with the fault `slow` two minutes */
-  readonly timeoutMs?: number | undefined;
 }
 
 const ANSWER_MS = 10_000;
@@ -30,12 +28,12 @@ const SLOW_ANSWER_MS = 120_000;
 /** Signs one notification and sends it. @throws KitError INPUT_INVALID if the fault needs a body that is a JSON object */
 export async function sendNotification(
   body: Buffer,
-  { to, timeoutMs, ...breaking }: Sending,
+  { to, ...breaking }: Sending,
 ): Promise<{ readonly answer: Answer; readonly ms: number }> {
   using client = new ReceiverClient(to);
-  const limit = timeoutMs ?? (breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS);
+  const timeoutMs = breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS;
   const began = systemClock.monotonic();
-  const answer = await client.post({ ...requestOf(body, breaking), timeoutMs: limit });
+  const answer = await client.post({ ...requestOf(body, breaking), timeoutMs });
   return { answer, ms: Math.round(systemClock.monotonic() - began) };
 }
 

@@ -75,23 +75,13 @@ export interface NewAppOptions {
   readonly kit?: string | undefined;
 }
 
-/** An app that is to be written. */
-export interface NewApp {
-  /** the text of each file by its path in the folder */
-  readonly files: ReadonlyMap<string, string>;
-  /** those that are there already, and are somebody's, in the order of their paths */
-  readonly inTheWay: readonly string[];
-  /** what its package.json says of the kit */
-  readonly spec: string;
-  /** Writes all of it, over what is in the way. @throws KitError OUTPUT_FAILED if the system refuses it */
-  write(): void;
-}
-
 /**
- * Composes an app of its own for a folder, and writes nothing yet.
- * @throws KitError INPUT_INVALID if there is no such recipe, if the folder's package.json is none, or in a clone without `kit`
+ * Writes an app of its own into a folder, and overwrites nothing that is somebody's.
+ * @returns the path of each file in the folder
+ * @throws KitError INPUT_INVALID if there is no such recipe, if the folder's package.json is none, or in a clone without `kit`;
+ *   FILES_EXIST if files are in the way, of which nothing is written then; OUTPUT_FAILED if the system refuses to write
  */
-export function newApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
+export function writeNewApp({ folder, cwd, recipe, kit }: NewAppOptions): readonly string[] {
   const files = appFiles(recipe);
   const former = manifestIn(folder);
   const spec = kit === undefined ? specOfKit(folder, former) : specFor(folder, cwd, kit);
@@ -99,15 +89,16 @@ export function newApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
   const both = { name: nameFor(folder), ...merged(own, former ?? {}, spec) };
   files.set('package.json', `${JSON.stringify(both, null, 2)}\n`);
   const isOfNpm = former && Object.keys(former).every((name) => OF_NPM.includes(name));
-  const isFree = (path: string) => (path === 'package.json' && isOfNpm) || !existsSync(join(folder, path));
-  return {
-    files,
-    inTheWay: [...files.keys()].filter((path) => !isFree(path)).toSorted(),
-    spec,
-    write() {
-      for (const [path, text] of files) write(join(folder, path), text);
-    },
-  };
+  const paths = [...files.keys()].toSorted();
+  const inTheWay = paths.filter(
+    (path) => existsSync(join(folder, path)) && !(path === 'package.json' && isOfNpm),
+  );
+  if (inTheWay.length > 0) {
+    const listed = inTheWay.map((path) => `\n  ${path}`).join('');
+    throw new KitError('FILES_EXIST', `nothing was written, as files are in the way in ${folder}:${listed}`);
+  }
+  for (const [path, text] of files) write(join(folder, path), text);
+  return paths;
 }
 
 function write(path: string, text: string): void {

@@ -28,10 +28,10 @@ test('takes a body from a file or stdin as a receiver would, and fails where the
   const body = JSON.stringify({ event: 'media_available', media_id: 'UUhbHm6C' });
   const broken = await run(['try', '--body', '-'], { stdin: body });
   expect(broken).toMatchObject({ code: 1, stderr: 'hookkit: the handler did not succeed\n' });
-  expect(broken.stdout).toMatch(/^dead \(\d+ ms\): invalid payload: webhook_id: /m);
+  expect(broken.stdout).toMatch(/^outcome +dead\nreason +invalid payload: webhook_id: /m);
   const unknown = await run(['try', '--body', desk().write('body.json', '{"event":"media_renamed"}')]);
   expect(unknown).toMatchObject({ code: 0 });
-  expect(unknown.stdout).toMatch(/^skip \(\d+ ms\): unknown kind "media_renamed"$/m);
+  expect(unknown.stdout).toMatch(/^outcome +skip\nreason +unknown kind "media_renamed"$/m);
 });
 
 test('runs the handler for a stored event, uses the results of its steps, and leaves no trace', async () => {
@@ -67,6 +67,6 @@ test('does what docs/handlers.md says, when its commands are typed as they stand
     expect([npx, hookkit, handlers]).toEqual(['npx', 'hookkit', 'handlers']);
     const { code, stdout } = await run(args);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^\w+ of \w+:\w+, event \S+\n[\s\S]*^(handled|skip) \(\d+ ms\)/m);
+    expect(stdout).toMatch(/^resource +\w+:\w+\noutcome +(handled|skip)$/m);
   }
 });

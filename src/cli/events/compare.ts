@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { firstLines } from '../../replay/replay-listener.ts';
-import { printJsonLine, say, table, write } from '../output.ts';
+import { print, say, table, write } from '../output.ts';
 
 interface Flags {
   readonly reasons?: true;
@@ -41,7 +41,7 @@ async function compare(a: string, b: string, { reasons, allowEmpty, json }: Flag
     const differ = changed + onlyA + onlyB;
     const rows: string[][] = [];
     for (const { id, kind, resource, a, b } of comparison.differences()) {
-      if (json) await printJsonLine({ id, kind, resource, a: a ?? NONE, b: b ?? NONE });
+      if (json) await print(JSON.stringify({ id, kind, resource, a: a ?? NONE, b: b ?? NONE }));
       else rows.push([id, kind, resource, a ?? NONE, b ?? NONE]);
     }
     if (rows.length > 0) await write(table(['id', 'kind', 'resource', 'A', 'B'], rows));

@@ -4,14 +4,9 @@ import { loadConfig } from '../../config.ts';
 import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
 import { FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
-import { print, printJsonLine, progress, say } from '../output.ts';
+import { print, printJson, progress, say } from '../output.ts';
 
-interface Flags extends FilterFlags {
-  readonly reason: string;
-  readonly all?: true;
-  readonly dryRun?: true;
-  readonly json?: true;
-}
+type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: true };
 
 const HELP = `
 Other events than dead and pending ones stay as they are, and so do those that a handler runs. A replay takes a dismissed event up again.
@@ -40,16 +35,16 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
         const status = filter.status ? [filter.status] : (['dead', 'pending'] as const);
         const counts = await Promise.all(status.map((one) => store.count({ ...filter, status: one })));
         const dismissible = counts.reduce((sum, count) => sum + count, 0);
-        return json
-          ? printJsonLine({ dry_run: true, dismissible })
-          : print(`${dismissible} events would be dismissed`);
+        if (json) return printJson({ dry_run: true, dismissible });
+        return print(`${dismissible} events would be dismissed`);
       }
-      using stage = progress('dismissed');
+      const stage = progress('dismissed');
       const onStep = (dismissed: number) => stage.show(dismissed, undefined);
-      const { dismissed, running } = await store.dismiss(filter, { reason, onStep, signal });
+      const dismissing = store.dismiss(filter, { reason, onStep, signal });
+      const { dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
       if (signal.aborted) say(`${dismissed} events were dismissed`);
       signal.throwIfAborted();
-      if (json) return printJsonLine({ dismissed, running });
+      if (json) return printJson({ dismissed, running });
       await print(`${dismissed} events dismissed`);
       if (running > 0) say(`${running} more are left out, as handlers run them`);
     }),

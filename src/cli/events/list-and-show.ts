@@ -2,17 +2,13 @@ import type { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
-import type { Attempt, EventStore, RunningStart, StateValue, StoredEvent } from '../../store/event-store.ts';
+import type { Attempt, EventStore, StoredEvent } from '../../store/event-store.ts';
 import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/open.ts';
 import { eventId, type FilterFlags, filterOf, wholeNumber, withFilter } from '../options.ts';
-import { beginning, line, printJson, say, table, write } from '../output.ts';
+import { beginning, members, printJson, say, table, write } from '../output.ts';
 
-interface Flags extends FilterFlags {
-  readonly limit: number;
-  readonly before?: string;
-  readonly json?: true;
-}
+type Flags = FilterFlags & { limit: number; before?: string; json?: true };
 
 export function addListAndShow(events: Command): void {
   withFilter(events.command('list'))
@@ -33,8 +29,7 @@ export function addListAndShow(events: Command): void {
 async function list({ limit, before, json, ...flags }: Flags): Promise<void> {
   const filter = filterOf(flags);
   await withDatabase(loadConfig(), async (store) => {
-    if (before !== undefined && !(await store.event(before)))
-      throw new KitError('EVENT_UNKNOWN', `there is no event ${before}, so nothing is before it`);
+    if (before !== undefined) await eventOf(store, before);
     const found: StoredEvent[] = [];
     let after = before;
     // One stretch of a search may find few: it looks at some thousand events.
@@ -52,41 +47,31 @@ async function list({ limit, before, json, ...flags }: Flags): Promise<void> {
 }
 
 const HEAD = ['id', 'event time', 'received', 'kind', 'resource', 'status', 'attempts', 'last error'];
-const LONGEST_ERROR = 60;
+/** In characters, of an error. */
+const LONGEST = 100;
 
 /** Events as a table, a line an event. */
 export function eventTable(events: readonly StoredEvent[]): string {
-  return table(HEAD, events.map(rowOf));
+  const second = (time: number) => `${iso(time).slice(0, 19)}Z`;
+  const rows = events.map((event) => {
+    const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;
+    const time = eventTime === 0 ? '-' : second(eventTime);
+    const note = body === undefined ? '(pruned)' : beginning(headlineOf(lastError ?? ''), LONGEST);
+    return [id, time, second(receivedAt), kind, resource, status, String(attempts), note];
+  });
+  return table(HEAD, rows);
 }
-
-function rowOf(event: StoredEvent): string[] {
-  const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;
-  const time = eventTime === 0 ? '-' : second(eventTime);
-  const note = body === undefined ? '(pruned)' : beginning(headlineOf(lastError ?? ''), LONGEST_ERROR);
-  return [id, time, second(receivedAt), kind, resource, status, String(attempts), note];
-}
-
-function second(time: number): string {
-  return `${iso(time).slice(0, 19)}Z`;
-}
-
-/** In characters, of an attempt's error, and of a value of the state, which `hookkit state show` shows as a whole. */
-const LONGEST = 160;
 
 async function show(id: string, { json }: { json?: true }): Promise<void> {
   await withDatabase(loadConfig(), async (store) => {
     const event = await eventOf(store, id);
     const attempts = await store.attempts(id);
     const running = await store.running(id);
-    const state = await store.state(event.resource);
-    if (json)
-      return printJson({
-        ...eventJson(event),
-        history: attempts.map(attemptJson),
-        running: running ? runningJson(running) : null,
-        state: stateJson(state),
-      });
-    await write(`${describe(event, attempts, state)}${running ? runningLine(running) : ''}`);
+    const state = stateJson(await store.state(event.resource));
+    const shown = { ...eventJson(event), running: running ? runningJson(running) : null, state };
+    if (json) return printJson({ ...shown, history: attempts.map(attemptJson) });
+    const body = event.body === undefined ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
+    await write(`${members({ ...shown, body })}\n${history(attempts)}`);
   });
 }
 
@@ -97,37 +82,12 @@ export async function eventOf(store: Pick<EventStore, 'event'>, id: string): Pro
   return event;
 }
 
-function describe(event: StoredEvent, attempts: readonly Attempt[], state: readonly StateValue[]): string {
-  const { body, last_error, ...members } = eventJson(event);
-  const lines = Object.entries(members)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name.padEnd(17)} ${line(String(value))}`);
-  const error = last_error === null ? [] : ['', 'last error', ...indented(last_error)];
-  const pretty = body === null ? '(pruned)' : JSON.stringify(JSON.parse(body), null, 2);
-  const left = state.map(({ name, value }) => `  ${line(name)}: ${beginning(value, LONGEST)}`);
-  if (left.length > 0) left.unshift('', `state of ${line(event.resource)}`);
-  return [...lines, ...error, '', 'payload', ...indented(pretty), ...left, '', history(attempts)].join('\n');
-}
-
 function history(attempts: readonly Attempt[]): string {
   if (attempts.length === 0) return 'no attempts\n';
-  const head = ['life', 'attempt', 'started', 'took', 'outcome', 'instance', 'error'];
-  const rows = attempts.map(({ replay, attempt, startedAt, durationMs, outcome, instance, error }) => [
-    replay === 0 ? 'first' : `replay ${replay}`,
-    String(attempt),
-    iso(startedAt),
-    `${durationMs} ms`,
-    outcome,
-    line(instance),
-    beginning(headlineOf(error ?? ''), LONGEST),
-  ]);
-  return table(head, rows);
-}
-
-function runningLine({ instance, startedAt, leaseUntil }: RunningStart): string {
-  return `running since ${iso(startedAt)} on ${line(instance)}; its lease lasts until ${iso(leaseUntil)}\n`;
-}
-
-function indented(text: string): string[] {
-  return text.split('\n').map((one) => `  ${line(one)}`);
+  const rows = attempts.map(({ replay, attempt, startedAt, durationMs, outcome, instance, error }) => {
+    const life = replay === 0 ? 'first' : `replay ${replay}`;
+    const why = beginning(headlineOf(error ?? ''), LONGEST);
+    return [life, String(attempt), iso(startedAt), `${durationMs} ms`, outcome, instance, why];
+  });
+  return table(['life', 'attempt', 'started', 'took', 'outcome', 'instance', 'error'], rows);
 }

@@ -1,19 +1,14 @@
 import type { Command } from 'commander';
-import { pauseUntilAborted, systemClock } from '../../base/clock.ts';
+import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
-import { interruptible } from '../interruptible.ts';
 import { duration, type FilterFlags, filterOf, withFilter } from '../options.ts';
-import { print, printJsonLine, progress, say } from '../output.ts';
+import { print, printJson, progress } from '../output.ts';
 
-interface Flags extends FilterFlags {
-  readonly olderThan: number;
-  readonly dryRun?: true;
-  readonly json?: true;
-}
+type Flags = FilterFlags & { olderThan: number; dryRun?: true; json?: true };
 
 const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 /** Between two steps another process gets to write. */
@@ -38,24 +33,20 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
     throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned`);
   const before = systemClock.now() - olderThan;
-  await withDatabase(loadConfig(), (store) =>
-    interruptible('run it again to prune the rest', async (signal) => {
-      using stage = progress('pruned');
-      let pruned = 0;
-      for await (const page of pagesOf(store, filter)) {
-        if (signal.aborted) break;
-        const seqs = page.filter((event) => isPrunable(event, before)).map(({ seq }) => seq);
-        if (seqs.length === 0) continue;
-        pruned += dryRun ? seqs.length : await store.prune(before, seqs.length, seqs);
-        stage.show(pruned, undefined);
-        if (!dryRun) await pauseUntilAborted(systemClock, PAUSE_MS, signal);
-      }
-      const result = `${pruned} events ${dryRun ? 'would be' : 'were'} pruned`;
-      if (signal.aborted) say(result);
-      signal.throwIfAborted();
-      await (json ? printJsonLine({ pruned, dry_run: dryRun === true }) : print(result));
-    }),
-  );
+  await withDatabase(loadConfig(), async (store) => {
+    const stage = progress('pruned');
+    let pruned = 0;
+    for await (const page of pagesOf(store, filter)) {
+      const seqs = page.filter((event) => isPrunable(event, before)).map(({ seq }) => seq);
+      if (seqs.length === 0) continue;
+      pruned += dryRun ? seqs.length : await store.prune(before, seqs.length, seqs);
+      stage.show(pruned, undefined);
+      if (!dryRun) await pause(systemClock, PAUSE_MS);
+    }
+    stage[Symbol.dispose]();
+    if (json) return printJson({ pruned, dry_run: dryRun === true });
+    await print(`${pruned} events ${dryRun ? 'would be' : 'were'} pruned`);
+  });
 }
 
 function isPrunable({ status, handledAt, body }: StoredEvent, before: number): boolean {

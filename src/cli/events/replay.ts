@@ -1,70 +1,232 @@
-import { type Command, Option } from 'commander';
+import { randomInt } from 'node:crypto';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { loadConfig } from '../../config.ts';
-import { ENDS } from '../../replay/replay-to-handlers.ts';
-import type { ReplayFlags } from '../options.ts';
+import { type Config, loadConfig } from '../../config.ts';
+import { Dispatcher } from '../../dispatch/dispatcher.ts';
+import { handlersFile } from '../../dispatch/load-handlers.ts';
+import { type Answers, replayOverHttp } from '../../replay/replay-over-http.ts';
+import * as toHandlers from '../../replay/replay-to-handlers.ts';
+import { withReport } from '../../replay/report-file.ts';
+import type { Reshaping } from '../../replay/reshape.ts';
+import * as sources from '../../replay/sources.ts';
+import type { EventFilter, EventStore } from '../../store/event-store.ts';
+import { eventJson, iso } from '../../store/lists/event-json.ts';
+import { withDatabase } from '../../store/open.ts';
+import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
+import { line, onStderr, print, printJson, say, table, write } from '../output.ts';
+import { type HandlersHere, withHandlers } from '../with-handlers.ts';
+import { eventTable } from './list-and-show.ts';
+import { signingKeys } from './send.ts';
 
 const HELP = `
-Without --to, events are reset to pending, and the server handles them again; with --to, they are sent as the provider sends them, each
-with a new signature. A report, --expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.
-If you interrupt a replay, run it again; docs/replay.md says more.
+Without --to, the replay resets events to pending, and the server handles them again. With --to, it sends them as the provider does.
+A report, --expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.
 
 Examples:
   npx hookkit events replay --kind channels --since 2026-11-19T12:00 --until 2026-11-19T18:00 --dry-run
   npx hookkit events replay --to http://127.0.0.1:3000/webhooks/media --from production.ndjson --as-new`;
 
+interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation {
+  readonly all?: true;
+  readonly dryRun?: true;
+  readonly report?: string;
+  readonly json?: true;
+  readonly allowEmpty?: true;
+  readonly timeout?: number;
+  readonly resetSteps?: true;
+  readonly run?: true;
+  readonly to?: URL;
+  readonly from?: string;
+  readonly secretFile?: string;
+  readonly concurrency?: number;
+}
+
 const TO_HANDLERS = ['resetSteps', 'run', 'expect', 'failOn'];
 const OVER_HTTP = ['from', 'secretFile', 'speed', 'shuffle', 'seed', 'duplicate', 'concurrency', 'asNew'];
 
 export function addReplay(events: Command): void {
+  const failOnHelp = 'fail if an event ends so (default when waiting: dead)';
   options
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
     .addOption(new Option('--all', 'replay every event of the database').conflicts(options.FILTER_FLAGS))
     .addOption(new Option('--dry-run', 'only count the events and show the first few').conflicts('report'))
     .option('--report <file>', 'write how each event ended (NDJSON, for `hookkit events compare`)')
-    .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.duration)
+    .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.waitingTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .option('--json', 'print the result as JSON')
     .optionsGroup('To the handlers:')
     .option('--reset-steps', 'forget the results of ctx.once, so that every step runs again')
     .option('--run', 'run the handlers in this process; it takes every event that is ready')
-    .addOption(new Option('--expect <status>', 'fail unless all events end like this').choices(ENDS))
-    .addOption(
-      new Option('--fail-on <status>', 'fail if an event ends like this (default when waiting: dead)')
-        .choices(['dead', 'none'])
-        .conflicts('expect'),
-    )
+    .addOption(new Option('--expect <status>', 'fail unless all events end so').choices(toHandlers.ENDS))
+    .addOption(new Option('--fail-on <status>', failOnHelp).choices(['dead', 'none']).conflicts('expect'))
     .optionsGroup('Over HTTP:')
-    .addOption(
-      new Option('--to <url>', 'send to this receiver').argParser(options.receiverUrl).conflicts(TO_HANDLERS),
-    )
+    .addOption(new Option('--to <url>', 'the receiver').argParser(options.receiverUrl).conflicts(TO_HANDLERS))
     .addOption(new Option('--from <file>', 'send this recording (-: stdin)').conflicts(['status', 'error']))
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
-    .option('--speed <factor>', 'keep the gaps, so many times faster (default: max)', options.speed)
+    .option('--speed <factor>', 'keep the gaps, so many times faster (default: max)', speed)
     .option('--shuffle', 'send in random order; this holds all events in memory')
     .option('--seed <number>', 'the same seed gives the same shuffle and duplicates', options.wholeNumber())
-    .option('--duplicate <probability>', 'send events twice with this probability', options.probability)
+    .option('--duplicate <probability>', 'send events twice with this probability', probability)
     .option('--concurrency <number>', 'send so many at once (default: 1)', options.wholeNumber(1))
     .option('--as-new', 'move event times, gaps kept, so that the newest is now')
     .addHelpText('after', HELP)
     .action(replay);
 }
 
-async function replay(flags: ReplayFlags, command: Command): Promise<void> {
+/** A factor of speed; `max` is Infinity. */
+function speed(text: string): number {
+  const factor = text === 'max' ? Infinity : Number(text);
+  if (factor > 0) return factor;
+  throw new InvalidArgumentError('It must be a factor such as 1, 10 or 0.5, or max.');
+}
+
+function probability(text: string): number {
+  const number = text === '' ? Number.NaN : Number(text);
+  if (number >= 0 && number <= 1) return number;
+  throw new InvalidArgumentError('It must be a number from 0 to 1, such as 0.1.');
+}
+
+async function replay(flags: Flags, command: Command): Promise<void> {
+  const isGiven = (name: string) => command.getOptionValue(name) !== undefined;
   const filter = options.filterOf(flags);
-  const firstOf = (names: readonly string[]) =>
-    names.find((name) => command.getOptionValue(name) !== undefined);
-  if (!flags.to && firstOf(OVER_HTTP))
+  const { to, dryRun, run } = flags;
+  if (!to && OVER_HTTP.some(isGiven))
     throw new KitError('INPUT_INVALID', 'an option of a replay over HTTP needs --to');
-  const isMeant = flags.all || flags.dryRun || flags.from !== undefined || firstOf(options.FILTER_FLAGS);
-  if (!isMeant) throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
+  if (![...options.FILTER_FLAGS, 'all', 'dryRun', 'from'].some(isGiven))
+    throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
   const config = loadConfig();
-  if (flags.to) {
-    const { replayToReceiver } = await import('./replay-to-receiver.ts');
-    return replayToReceiver(config, { flags, to: flags.to, filter });
+  const replay = { config, flags, filter };
+  if (to) return overHttp({ ...replay, flags: { ...flags, to } });
+  if (dryRun) return withDatabase(config, (store) => showReset(store, replay));
+  if (!run) return withDatabase(config, (store) => reset(store, replay));
+  say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
+  // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
+  await withHandlers(config, (here) => withDatabase(config, (store) => reset(store, { ...replay, here })));
+}
+
+interface Replay {
+  readonly config: Config;
+  readonly flags: Flags;
+  readonly filter: EventFilter;
+  /** with --run */
+  readonly here?: HandlersHere;
+}
+
+async function showReset(store: EventStore, { flags, filter }: Replay): Promise<void> {
+  const { replayable, underWay, pruned, first } = await sources.previewReset(store, filter);
+  if (flags.json) {
+    const counts = { replayable, under_way: underWay, pruned };
+    await printJson({ dry_run: true, ...counts, first: first.map(eventJson) });
+  } else {
+    await print(`${replayable} events would be replayed, the first of them:`);
+    if (first.length > 0) await write(eventTable(first));
+    if (underWay > 0) say(`${underWay} more are pending or running: they are handled anyway`);
+    if (pruned > 0) say(`${pruned} more cannot be replayed: their bodies were pruned`);
   }
-  const { replayToOurHandlers } = await import('./replay-to-handlers.ts');
-  return replayToOurHandlers(config, { flags, filter });
+  if (replayable + underWay === 0) refuseNothing(flags, pruned);
+}
+
+async function reset(store: EventStore, { config, flags, filter, here }: Replay): Promise<void> {
+  const { resetSteps, expect, failOn, timeout: timeoutMs } = flags;
+  const dispatcher =
+    here && new Dispatcher({ ...here, config, store, clock: systemClock, random: Math.random });
+  const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
+  await interruptible('run it again to replay the rest', async (signal) => {
+    const waiting = { dispatcher, graceMs: config.SHUTDOWN_GRACE_MS, isAwaited, timeoutMs };
+    const how = { filter, resetSteps, ...waiting, listener: onStderr, signal };
+    const result = await withReport(flags.report, async (report) => {
+      const replayed = await toHandlers.replayToHandlers(store, { ...how, report });
+      const { isCut, ends } = replayed;
+      if (signal.aborted && (isCut || ends)) {
+        say(`${toHandlers.eventsWere(replayed.replayed)} reset`);
+        signal.throwIfAborted();
+      }
+      if (replayed.replayed + replayed.underWay === 0) refuseNothing(flags, await store.count(filter));
+      return replayed;
+    });
+    await showEnds(result, flags);
+    if (result.ends) toHandlers.checkEnds(result.ends, { expect, failOn });
+  });
+}
+
+async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags): Promise<void> {
+  const { replayed, underWay, ends } = result;
+  if (!ends && underWay > 0) say(`${underWay} more were pending or running already: they are handled anyway`);
+  const waiting = underWay > 0 && { under_way: underWay };
+  if (json) return printJson({ replayed, ...waiting, ...Object.fromEntries(ends ?? []) });
+  if (ends) return write(countTable(['status', 'events'], ends));
+  const were = toHandlers.eventsWere(replayed);
+  await print(`${were} reset to pending: the server handles them within a second`);
+}
+
+interface Sending extends Replay {
+  readonly flags: Flags & { readonly to: URL };
+}
+
+/** Sends events of the database, or of a recording, to a receiver. */
+async function overHttp(sending: Sending): Promise<void> {
+  const { config, filter, flags } = sending;
+  const { from, dryRun, asNew } = flags;
+  const advice = 'run it again; the receiver answers `duplicate` to notifications that it already has';
+  await interruptible(advice, async (signal) => {
+    const send = (source: sources.Source) =>
+      dryRun ? showSending(source, flags) : sendAll(source, sending, signal);
+    if (from === undefined)
+      return withDatabase(config, (store) => send(sources.databaseSource(store, filter)));
+    const times = asNew && !dryRun ? 2 : 1;
+    const recording = from === '-' ? process.stdin : from;
+    const source = await sources.recordingSource(recording, { filter, times, signal });
+    return send(source).finally(() => source.close());
+  });
+}
+
+async function showSending(source: sources.Source, flags: Flags): Promise<void> {
+  const { sendable, first, pruned, broken } = await sources.previewSending(source, onStderr);
+  const rows = first.map(({ id, receivedAt, kind, resource }) => [id, iso(receivedAt), kind, resource]);
+  if (flags.json) await printJson({ dry_run: true, sendable });
+  else {
+    await print(`${sendable} notifications would be sent, the first of them:`);
+    await write(table(['id', 'received', 'kind', 'resource'], rows));
+  }
+  if (sendable + broken === 0) refuseNothing(flags, pruned);
+  if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
+  if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines cannot be sent`);
+}
+
+async function sendAll(source: sources.Source, sending: Sending, signal: AbortSignal): Promise<void> {
+  const { config, flags } = sending;
+  const { seed = randomInt(2 ** 31), shuffle, duplicate = 0, timeout: timeoutMs } = flags;
+  if (flags.seed === undefined && (shuffle || duplicate > 0)) say(`--seed ${seed} repeats this`);
+  const keys = await signingKeys(config, flags.secretFile);
+  const how = { ...flags, seed, keys, timeoutMs, listener: onStderr, signal };
+  const tableOf = ({ counts }: Answers) => countTable(['answer', 'notifications'], counts);
+  const { answers, pruned } = await withReport(flags.report, async (report) => {
+    const result = await replayOverHttp(source, { ...how, report });
+    const { answers, pruned } = result;
+    if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${tableOf(answers)}`);
+    signal.throwIfAborted();
+    if (answers.counts.size === 0) refuseNothing(flags, pruned);
+    return result;
+  });
+  if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
+  if (flags.json) await printJson(Object.fromEntries(answers.counts));
+  else await write(tableOf(answers));
+  if (answers.unwanted > 0)
+    throw new KitError('REPLAY_FAILED', `${answers.unwanted} notifications were not answered with 200`);
+}
+
+/** A table of what came how often, the most frequent first. */
+function countTable(head: readonly string[], counts: ReadonlyMap<string, number>): string {
+  const rows = [...counts].sort(([, a], [, b]) => b - a).map(([what, count]) => [what, String(count)]);
+  return table(head, rows);
+}
+
+/** @throws KitError REPLAY_FAILED, as there is nothing to replay, unless that is allowed */
+function refuseNothing({ allowEmpty }: Flags, pruned: number): void {
+  if (allowEmpty) return;
+  const why = pruned > 0 ? `the bodies of all ${pruned} events that match were pruned` : 'no event matches';
+  throw new KitError('REPLAY_FAILED', `${why}: nothing is replayed (--allow-empty makes that a success)`);
 }

@@ -18,7 +18,8 @@ test('handles events itself, when told to, and reports how each ended in the ord
     ['replay', '--all', '--run', '--json', '--report', desk().path('r.ndjson')],
     { env: { LOG_LEVEL: 'error' } },
   );
-  expect(run).toMatchObject({ code: 0, stdout: '{"replayed":4,"handled":3,"skipped":1}\n' });
+  expect(run.code).toBe(0);
+  expect(JSON.parse(run.stdout)).toEqual({ replayed: 4, handled: 3, skipped: 1 });
   expect(run.stderr).toContain(`handlers of ${sampleHandlers}\n`);
   const handled = { v: 1, id: expect.stringMatching(/^\w+-\w{20}$/), outcome: 'handled' };
   expect(desk().lines('r.ndjson')).toMatchObject([

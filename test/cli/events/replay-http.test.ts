@@ -47,7 +47,8 @@ test('sends nothing, when no secret is known for the webhook, and ends with 1', 
   const { url, taken } = await listen();
   const file = desk().write('r.ndjson', recordedLine(0));
   const run = await desk().events(['replay', '--to', url, '--from', file, '--json']);
-  expect(run).toMatchObject({ code: 1, stdout: '{"no secret":1}\n' });
+  expect(run.code).toBe(1);
+  expect(JSON.parse(run.stdout)).toEqual({ 'no secret': 1 });
   expect(taken).toEqual([]);
 });
 

@@ -1,0 +1,295 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import { isLoopback } from '../base/request-origin.ts';
+import { sqlitePathOf } from '../base/url.ts';
+import { type Config, loadConfig, settingsSource } from '../config.ts';
+import { type Kind, kindNames } from '../notification/kinds.ts';
+import { ifThere, sentBack, WebhooksClient } from '../provider/index.ts';
+import { admitWaiting } from '../receiver/admissions.ts';
+import * as registering from '../rotation/create-and-delete.ts';
+import { keepingMark, rotate } from '../rotation/rotate.ts';
+import * as views from '../rotation/webhook-view.ts';
+import { isoOrNull } from '../store/lists/event-json.ts';
+import { hasDatabase, withDatabase, withStore } from '../store/open.ts';
+import { readSecret } from './input.ts';
+import { interruptible, onInterrupt } from './interruptible.ts';
+import { duration, receiverUrl } from './options.ts';
+import { line, members, print, printJson, say, table, write } from './output.ts';
+
+const LIST_HELP = `
+The last column says what verifies the notifications of a webhook: live or retiring secrets that are stored here; WEBHOOK_SECRET, if
+none was ever stored; or nothing (MISSING): they are refused, and wait in quarantine for webhooks import.`;
+
+const ROTATE_HELP = `
+A new webhook with another id replaces this one. Meanwhile no notification is refused, and none is handled twice. If the command is
+interrupted or fails, run it again: it continues from there.`;
+
+/** The webhooks at the provider, and their secrets in the database. */
+export function addWebhooks(program: Command): void {
+  const webhooks = program
+    .command('webhooks')
+    .description('Manage webhooks at the provider, and the secrets that verify their notifications.')
+    .addHelpText('after', '\nThe provider is at PROVIDER_BASE_URL and takes PROVIDER_API_SECRET.');
+  withSettings(webhooks.command('create'), { isNew: true })
+    .description('Create a webhook at the provider and store its secret, sealed. The secret is never shown.')
+    .action(createWebhook);
+  webhooks
+    .command('import')
+    .description('Import the secret of an existing webhook, from a file or from stdin, and store it sealed.')
+    .requiredOption('--id <webhook>', 'the id of the webhook')
+    .option('--secret-file <file>', 'a file with the secret; without it, stdin')
+    .option('--replace', 'retire every other secret of this webhook at once')
+    .action(importSecret);
+  webhooks
+    .command('list')
+    .description('List the webhooks at the provider with the secrets that are stored here.')
+    .option('--stored', 'list only the stored secrets, without asking the provider')
+    .addHelpText('after', LIST_HELP)
+    .action(listWebhooks);
+  webhooks
+    .command('show <id>')
+    .description('Show a webhook: its settings at the provider, and how its notifications are verified.')
+    .action(showWebhook);
+  withSettings(webhooks.command('update <id>'), { isNew: false })
+    .description('Update a webhook at the provider: only the given settings. Its secret stays the same.')
+    .action(updateWebhook);
+  webhooks
+    .command('rotate <id>')
+    .description('Rotate the secret of a webhook: replace the webhook by a new one, under traffic.')
+    .addOption(graceOption())
+    .addHelpText('after', ROTATE_HELP)
+    .action(rotateSecret);
+  webhooks
+    .command('delete <id>')
+    .description('Delete a webhook at the provider and retire its secret. After an error, run it again.')
+    .addOption(graceOption())
+    .action(removeWebhook);
+  for (const command of webhooks.commands) command.option('--json', 'print the result as JSON');
+}
+
+/** Adds the options for the settings of a webhook. */
+function withSettings(command: Command, { isNew }: { readonly isNew: boolean }): Command {
+  const needed = (flags: string, what: string) => new Option(flags, what).makeOptionMandatory(isNew);
+  return command
+    .addOption(needed('--name <name>', 'a name for the webhook'))
+    .addOption(needed('--url <url>', 'the URL that it sends to, by https').argParser(httpsUrl))
+    .addOption(needed('--site <id...>', 'the sites (properties) whose notifications it sends'))
+    .addOption(new Option('--event <kind...>', 'the kinds').choices(kindNames).conflicts('allEvents'))
+    .option('--all-events', `all ${kindNames.length} kinds`)
+    .option('--description <text>', 'a description');
+}
+
+function httpsUrl(text: string): string {
+  const { protocol, hostname } = receiverUrl(text);
+  if (protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''))) return text;
+  throw new InvalidArgumentError('The provider takes https only (http on this machine, for the mock).');
+}
+
+function graceOption(): Option {
+  return new Option('--grace <time>', 'how long its secret still verifies, for what is on its way')
+    .argParser(duration)
+    .default(600_000, '10m');
+}
+
+interface Metadata {
+  readonly name?: string;
+  readonly url?: string;
+  readonly site?: readonly string[];
+  readonly event?: readonly Kind[];
+  readonly allEvents?: true;
+  readonly description?: string;
+  readonly json?: true;
+}
+
+/** The settings that are given. */
+function metadataOf({ name, url, site, event, allEvents, description }: Metadata) {
+  const events = allEvents ? kindNames : event;
+  return {
+    ...(name !== undefined && { name }),
+    ...(url !== undefined && { webhook_url: url }),
+    ...(site && { site_ids: [...new Set(site)] }),
+    ...(events && { events: [...new Set(events)] }),
+    ...(description !== undefined && { description }),
+  };
+}
+
+async function createWebhook(flags: Metadata & { name: string; url: string }): Promise<void> {
+  const { name, url: webhook_url } = flags;
+  const { site_ids = [], events, ...rest } = metadataOf(flags);
+  if (!events) throw new KitError('INPUT_INVALID', 'a new webhook needs --event or --all-events as well');
+  const webhook = { ...rest, name, webhook_url, site_ids, events };
+  const config = loadConfig();
+  const client = webhooksClient(config);
+  // Opened first, so that an unusable store shows before anything is registered.
+  await withStore(config, async (store) => {
+    // Half-done, this would leave a webhook whose secret nobody has.
+    const release = onInterrupt(() => say('this step must not stay half-done: ending in a moment'));
+    const { id } = await registering.createWebhook(webhook, { client, store }).finally(release);
+    // Notifications that came between the creation and the storing are in quarantine.
+    const admitted = await admitWaiting(store, config, id);
+    if (flags.json) return printJson({ id, ...webhook, secret: 'live', admitted });
+    await print(`webhook ${id} is registered, and its secret is stored`);
+  });
+}
+
+async function updateWebhook(id: string, flags: Metadata): Promise<void> {
+  const config = loadConfig();
+  const change = metadataOf(flags);
+  if (Object.keys(change).length === 0)
+    throw new KitError('INPUT_INVALID', 'nothing to change: give an option with a new value');
+  const client = webhooksClient(config);
+  const standings = await standingsOf(config); // before anything is changed, as it may fail
+  const { metadata } = await client.get(id);
+  const description = keepingMark(metadata.description, change.description);
+  const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
+  await printWebhook(views.viewOf(id, webhook, standings), flags);
+}
+
+type Import = { id: string; secretFile?: string; replace?: true; json?: true };
+
+async function importSecret({ id, secretFile, replace, json }: Import): Promise<void> {
+  const config = loadConfig();
+  const secret = await readSecret(secretFile);
+  await withStore(config, async (store) => {
+    const before = await store.quarantineSize(id);
+    await store.addSecret(id, secret);
+    const retired =
+      replace && (await registering.retireSecrets(store, { id, at: systemClock.now(), kept: secret })).length;
+    const here = await admitWaiting(store, config, id);
+    const waiting = await store.quarantineSize(id);
+    const admitted = Math.max(here, before - waiting); // a server that runs admits some of them
+    if (waiting > 0)
+      say(`${waiting} notifications of webhook ${id} stay in quarantine: this secret verifies none of them`);
+    if (json) return printJson({ id, stored: true, ...(replace && { retired }), admitted, waiting });
+    const others = replace ? `; ${retired} others are retired` : '';
+    await print(`the secret of webhook ${id} is stored; ${admitted} notifications admitted${others}`);
+  });
+}
+
+/** `grace`: how long the secret still verifies, in milliseconds */
+type Retirement = { grace: number; json?: true };
+
+async function rotateSecret(id: string, { grace: graceMs, json }: Retirement): Promise<void> {
+  const config = loadConfig();
+  const client = webhooksClient(config);
+  const again = `run npx hookkit webhooks rotate ${id} again, and it continues from here`;
+  await withDatabase(config, async (store) => {
+    let isBegun = false;
+    const onStep = (step: string) => {
+      isBegun = true;
+      say(step);
+    };
+    const rotated = await interruptible(again, (signal) =>
+      rotate(id, { client, store, clock: systemClock, graceMs, signal, onStep }),
+    ).catch((error) => {
+      if (isBegun) say(`the rotation is not complete: ${again}`);
+      throw error;
+    });
+    const { id: successor, replaced } = rotated;
+    const until = isoOrNull(rotated.oldSecretUntil);
+    const end = endInWords(replaced, until, await views.readStandings(store, config));
+    if (json) return printJson({ id: successor ?? null, replaced, old_secret_until: until });
+    const what = successor === undefined ? 'was replaced already' : `is replaced by ${successor}`;
+    await print(`webhook ${replaced} ${what}; the old secret ${end}`);
+  });
+}
+
+async function removeWebhook(id: string, { grace: graceMs, json }: Retirement): Promise<void> {
+  const config = loadConfig();
+  const client = webhooksClient(config);
+  await withDatabase(config, async (store) => {
+    const deleted = await registering.deleteWebhook(id, { client, store, clock: systemClock, graceMs });
+    const until = isoOrNull(deleted.secretUntil);
+    const end = endInWords(id, until, await views.readStandings(store, config));
+    if (json) return printJson({ id, deleted: deleted.isDeleted, secret_until: until });
+    const what = deleted.isDeleted ? 'is deleted' : 'was gone at the provider already';
+    await print(`webhook ${id} ${what}; its secret ${end}`);
+  });
+}
+
+/**
+ * How the secret of a webhook ends that was deleted or replaced. Warns where WEBHOOK_SECRET goes on verifying.
+ * @param until when the last stored secret retires; null if none is live
+ */
+function endInWords(id: string, until: string | null, standings: views.Standings): string {
+  const { state, hadOwn } = standings.of(id);
+  if (state === 'environment')
+    say(`WEBHOOK_SECRET still verifies for ${id}: remove it from the environment once ${id} sends nothing`);
+  if (until !== null) return `verifies until ${until}`;
+  return hadOwn ? 'verifies nothing any more' : 'was never stored';
+}
+
+async function listWebhooks({ stored, json }: { stored?: true; json?: true }): Promise<void> {
+  const config = loadConfig();
+  // Asked first: a webhook that is made meanwhile is not told of as gone.
+  const registered = stored ? undefined : await Array.fromAsync(webhooksClient(config).list());
+  const shown = views.viewsOf(await standingsOf(config), registered);
+  if (json) return printJson(shown);
+  if (shown.length === 0) return print(stored ? 'no secret is stored' : 'no webhook, and no stored secret');
+  const rows = shown.map((view) => [view.id, ...(stored ? [] : settingsOf(view)), secretInWords(view)]);
+  await write(table(['id', ...(stored ? [] : ['name', 'url', 'sites', 'events']), 'secret'], rows));
+}
+
+function settingsOf({ provider }: views.WebhookView): string[] {
+  if (!provider) return ['-', '-', '-', '-'];
+  const { name, webhook_url, site_ids, events } = provider;
+  const isAll = kindNames.every((kind) => events.includes(kind));
+  const kinds = isAll ? `all ${events.length}` : events.join(', ');
+  return [name, webhook_url, site_ids.join(', ') || 'none', kinds];
+}
+
+async function showWebhook(id: string, flags: { json?: true }): Promise<void> {
+  const config = loadConfig();
+  const client = webhooksClient(config);
+  const standings = await standingsOf(config);
+  const webhook = await ifThere(client.get(id));
+  if (!webhook && !standings.webhooks.includes(id)) throw registering.unknownWebhook(id);
+  await printWebhook(views.viewOf(id, webhook ?? null, standings), flags);
+}
+
+/** Prints a webhook as lines of names and values, or as JSON. */
+async function printWebhook(view: views.WebhookView, { json }: { readonly json?: true }): Promise<void> {
+  if (json) return printJson(view);
+  await write(members({ id: view.id, ...view.provider, secret: secretInWords(view) }));
+}
+
+/**
+ * The state of the secrets that are stored. Where there is no database there are none: it says so, and makes no database.
+ * @throws KitError STORE_UNUSABLE
+ */
+async function standingsOf(config: Config): Promise<views.Standings> {
+  if (hasDatabase(config)) return withDatabase(config, (store) => views.readStandings(store, config));
+  const path = line(sqlitePathOf(config.DATABASE_URL) ?? '');
+  say(`no secret is stored here, as there is no database at ${path}: run this where the server runs?`);
+  return views.standingsFrom(config);
+}
+
+/** Says how notifications of a webhook are verified, and what is wrong with it. */
+function secretInWords(view: views.WebhookView): string {
+  const { secret, live_secrets: live, retiring, provider, replaces } = view;
+  const parts = [
+    live > 0 && (live === 1 ? 'live' : `live (${live})`),
+    retiring.length > 0 && `${live > 0 ? 'another ' : ''}retiring at ${retiring.join(', ')}`,
+    secret === 'missing' && 'MISSING',
+    secret === 'environment' && 'WEBHOOK_SECRET',
+    provider === null && 'gone at the provider',
+    replaces !== undefined && `half-way through replacing ${replaces}`,
+  ];
+  return parts.filter((part) => part !== false).join('; ');
+}
+
+/**
+ * The provider's webhooks API, as configured. Each wait for another attempt is printed to stderr.
+ * @throws KitError CONFIG_INVALID without an API secret
+ */
+function webhooksClient({ PROVIDER_BASE_URL, PROVIDER_API_SECRET }: Config): WebhooksClient {
+  if (PROVIDER_API_SECRET === undefined)
+    throw new KitError('CONFIG_INVALID', `PROVIDER_API_SECRET is not set: ${settingsSource()} has none`);
+  return new WebhooksClient({
+    baseUrl: PROVIDER_BASE_URL,
+    apiSecret: PROVIDER_API_SECRET,
+    onRetry: ({ operation, waitMs, reason }) =>
+      say(`${operation}: ${reason}; trying again in ${Math.ceil(waitMs / 1000)} s`),
+  });
+}
