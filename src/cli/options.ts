@@ -55,8 +55,8 @@ export function moment(text: string): number {
 export function receiverUrl(text: string): URL {
   const url = httpUrlOf(text);
   if (url) return url;
-  const such = 'a URL is such as http://127.0.0.1:3000/webhooks/media';
-  throw new KitError('INPUT_INVALID', `${such}, without a password, as arguments are public`);
+  const example = 'http://127.0.0.1:3000/webhooks/media';
+  throw new KitError('INPUT_INVALID', `a URL is like ${example}, without a password: arguments are public`);
 }
 
 /** The id of an event. */

@@ -13,19 +13,20 @@ import { verified } from '../support/verified-notification.ts';
 
 let directory: string;
 let from: string;
+const open = (url: string) => openStore({ url, clock: systemClock, threads: false });
+const move = () => runCli(['move', '--from', from, '--to', 'sqlite:new/to.db'], { cwd: directory });
 beforeEach(async () => {
   directory = await temporaryDirectory();
   from = `sqlite:${join(directory, 'from.db')}`;
-  const store = await openStore({ url: from, clock: systemClock, threads: false });
+  const store = await open(from);
   await store.addSecret('webhook-1', 'its secret');
   await store.record(verified());
   await store.close();
 });
 
 test('moves a database and prints what both have, when the paths are relative, and every command refuses the former one', async () => {
-  const moved = await runCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], {
-    cwd: directory,
-  });
+  from = 'sqlite:from.db';
+  const moved = await move();
   expect(moved.code).toBe(0);
   expect(moved.stdout).toMatch(/^table +rows +checksum from +checksum to\n/);
   expect(moved.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
@@ -75,21 +76,16 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
 });
 
 test('moves every table, and refuses while a program uses the database', async () => {
-  const store = await openStore({ url: from, clock: systemClock, threads: false });
+  const store = await open(from);
   await store.quarantine({ ...verified({ media_id: 'q' }), token: 'x.y.z', source: '::1' }, 1_000_000);
   const claim = await claimOne(store);
   await store.saveStep(claim, { name: 'step', result: '1' });
   await store.settle(claim, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
   await store.record(verified({ event: 'channel_active', channel_id: 'c', media_id: undefined }));
-  const move = () => runCli(['move', '--from', from, '--to', 'sqlite:to.db'], { cwd: directory });
   expect(await move()).toMatchObject({ code: 1, stderr: expect.stringContaining('other programs use') });
   await store.close();
   expect((await move()).code).toBe(0);
-  const to = await openStore({
-    url: `sqlite:${join(directory, 'to.db')}`,
-    clock: systemClock,
-    threads: false,
-  });
+  const to = await open(`sqlite:${join(directory, 'new/to.db')}`);
   const { id } = claim;
   const there = [
     await to.attempts(id),

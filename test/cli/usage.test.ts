@@ -37,6 +37,8 @@ const wrong: readonly (readonly [command: string, told: RegExp])[] = [
   ['events list --limit 0', /whole number from 1/],
   ['events prune --older-than 30d --status dead', /dead events are not pruned/],
   ['events replay', /this would replay everything/],
+  ['events replay --all --timeout 25d', /It must be at most 24d/],
+  ['events list --since 2026-02-30', /It must be a time, as 2026-11-19/],
   ['events replay --all --to http://127.0.0.1:1/ --run', /'--to <url>' cannot be used with option '--run'/],
   ['state show UUhbHm6C', /It must be media:ID or channel:ID/],
 ];

@@ -53,3 +53,11 @@ test.each(['show', 'delete', 'rotate'])('%s ends with 1, when there is no such w
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^hookkit: .*(no webhook unknown0|not_found)/);
 });
+
+test('imports a secret from stdin without showing it, and refuses one with a space inside with 2', async () => {
+  const imported = (stdin: string) => here.cli(['webhooks', 'import', '--id', 'hook0001'], { stdin });
+  const told = 'the secret of webhook hook0001 is stored; 0 notifications admitted\n';
+  expect(await imported('a-secret-of-a-webhook-0123\n')).toEqual({ code: 0, stdout: told, stderr: '' });
+  const refused = await imported('two words');
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.not.stringContaining('words') });
+});
