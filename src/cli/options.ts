@@ -75,18 +75,7 @@ export function resource(text: string): string {
 export type FilterFlags = Omit<EventFilter, 'ids'> & { id?: readonly string[] };
 
 /** The names of these options, as commander knows them. */
-export const FILTER_FLAGS = [
-  'kind',
-  'status',
-  'site',
-  'resource',
-  'webhook',
-  'since',
-  'until',
-  'q',
-  'error',
-  'id',
-];
+export const FILTER_FLAGS = 'kind status site resource webhook since until q error id'.split(' ');
 
 /** Adds the options of a filter; together they restrict further. */
 export function withFilter(command: Command): Command {

@@ -35,9 +35,7 @@ test('moves a database and prints what both have, when the paths are relative, a
   const list = ['events', 'list'];
   const former = await runCli(list, { cwd: directory, env: { DATABASE_URL: from } });
   expect(former).toMatchObject({ code: 1, stdout: '' });
-  expect(former.stderr).toContain(
-    `everything in ${join(directory, 'from.db')} was moved to another database`,
-  );
+  expect(former.stderr).toContain('everything in from.db was moved to another database');
   const listed = await runCli(list, { cwd: directory, env: { DATABASE_URL: 'sqlite:new/to.db' } });
   expect(listed.stdout).toContain('media_available');
 });
