@@ -3,9 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
-import { Dispatcher } from '../../dispatch/dispatcher.ts';
-import { handlersFile } from '../../dispatch/load-handlers.ts';
-import { type Answers, replayOverHttp } from '../../replay/replay-over-http.ts';
+import type { Dispatcher } from '../../dispatch/dispatcher.ts';
+import type { Answers } from '../../replay/replay-over-http.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import { withReport } from '../../replay/report-file.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
@@ -16,7 +15,6 @@ import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
 import { line, onStderr, print, printJson, say, table, write } from '../output.ts';
-import { type HandlersHere, withHandlers } from '../with-handlers.ts';
 import { eventTable } from './list-and-show.ts';
 import { signingKeys } from './send.ts';
 
@@ -102,9 +100,18 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   if (to) return overHttp({ ...replay, flags: { ...flags, to } });
   if (dryRun) return withDatabase(config, (store) => showReset(store, replay));
   if (!run) return withDatabase(config, (store) => reset(store, replay));
+  // Loaded only here: the other commands for events start sooner.
+  const { Dispatcher } = await import('../../dispatch/dispatcher.ts');
+  const { handlersFile } = await import('../../dispatch/load-handlers.ts');
+  const { withHandlers } = await import('../with-handlers.ts');
   say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
   // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
-  await withHandlers(config, (here) => withDatabase(config, (store) => reset(store, { ...replay, here })));
+  await withHandlers(config, (here) =>
+    withDatabase(config, (store) => {
+      const own = { ...here, config, store, clock: systemClock, random: Math.random };
+      return reset(store, { ...replay, dispatcher: new Dispatcher(own) });
+    }),
+  );
 }
 
 interface Replay {
@@ -112,7 +119,7 @@ interface Replay {
   readonly flags: Flags;
   readonly filter: EventFilter;
   /** with --run */
-  readonly here?: HandlersHere;
+  readonly dispatcher?: Dispatcher;
 }
 
 async function showReset(store: EventStore, { flags, filter }: Replay): Promise<void> {
@@ -129,10 +136,8 @@ async function showReset(store: EventStore, { flags, filter }: Replay): Promise<
   if (replayable + underWay === 0) refuseNothing(flags, pruned);
 }
 
-async function reset(store: EventStore, { config, flags, filter, here }: Replay): Promise<void> {
+async function reset(store: EventStore, { config, flags, filter, dispatcher }: Replay): Promise<void> {
   const { resetSteps, expect, failOn, timeout: timeoutMs } = flags;
-  const dispatcher =
-    here && new Dispatcher({ ...here, config, store, clock: systemClock, random: Math.random });
   const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
   await interruptible('run it again to replay the rest', async (signal) => {
     const waiting = { dispatcher, graceMs: config.SHUTDOWN_GRACE_MS, isAwaited, timeoutMs };
@@ -198,6 +203,7 @@ async function showSending(source: sources.Source, flags: Flags): Promise<void> 
 
 async function sendAll(source: sources.Source, sending: Sending, signal: AbortSignal): Promise<void> {
   const { config, flags } = sending;
+  const { replayOverHttp } = await import('../../replay/replay-over-http.ts');
   const { seed = randomInt(2 ** 31), shuffle, duplicate = 0, timeout: timeoutMs } = flags;
   if (flags.seed === undefined && (shuffle || duplicate > 0)) say(`--seed ${seed} repeats this`);
   const keys = await signingKeys(config, flags.secretFile);
