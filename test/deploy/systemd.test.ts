@@ -49,6 +49,9 @@ describeWith('systemd-analyze', 'the unit in deploy/systemd/', () => {
 test('the unit is started at boot and gives the service the time that it needs to stop', () => {
   expect(unit).toMatch(/^\[Install\]\nWantedBy=multi-user\.target$/m);
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
-  const closing = 10_000;
-  expect(seconds * 1000).toBeGreaterThan(parseConfig({}).SHUTDOWN_GRACE_MS + closing);
+  const { DRAIN_MS, SHUTDOWN_GRACE_MS } = parseConfig({});
+  const closing = 2000;
+  expect(seconds * 1000).toBeGreaterThan(DRAIN_MS + SHUTDOWN_GRACE_MS + closing);
+  const compose = readFileSync(new URL('../../deploy/compose/compose.yaml', import.meta.url), 'utf8');
+  expect(compose).toContain(`stop_grace_period: ${seconds}s`);
 });
