@@ -18,7 +18,7 @@ export function apiRouter(inspected: Inspected): Router {
   router.get('/stream', stream(inspected));
   // Whatever type it says: a body that nobody reads would be passed over.
   router.use(express.json({ limit: '16kb', type: () => true }));
-  for (const one of endpoints) mount(router, one);
+  for (const one of endpoints) mount(router, one, inspected.log);
   router.use(
     (_req, res) => void res.status(404).json({ error: 'there is nothing here; see /api/openapi.json' }),
   );

@@ -33,10 +33,21 @@ export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
   return given as Endpoint;
 }
 
-export function mount(router: Router, { method, path, input, run }: Endpoint): void {
+export function mount(router: Router, { method, path, input, run }: Endpoint, log: AdminNeeds['log']): void {
   router[method ?? 'get'](path, async (req: Request, res: Response) => {
-    res.type('json').send(visible(JSON.stringify(await run(inputOf(input, req) as never))));
+    const answer = await run(inputOf(input, req) as never);
+    if (method === 'post') logDone(log, req, answer);
+    res.type('json').send(visible(JSON.stringify(answer)));
   });
+}
+
+/** Logs what somebody did with the API or a page: who asked for what, and what came of it. */
+export function logDone(log: AdminNeeds['log'], req: Request, answer: unknown): void {
+  const { ip: source, baseUrl, path, query, body } = req;
+  log.info(
+    { source, path: `${baseUrl}${path}`, asked: { ...query, ...body }, answer },
+    'done at the inspector',
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { isEventId, STATUSES } from '../../store/stored.ts';
-import { type Inspected, inputOf, parsed } from '../api/endpoint.ts';
+import { type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { event, eventIdText, events, filterOf, filterShape, isRestricted } from '../api/events.ts';
 import { countReplay, replayOne } from '../api/replays.ts';
 import { Refused } from '../guard/refuse.ts';
@@ -95,7 +95,8 @@ export function eventPage(inspected: Inspected): Page {
 export function replayEvent(inspected: Inspected): RequestHandler {
   return async (req, res) => {
     const { id, reset_steps: reset } = inputOf(path.extend(switches), req);
-    await replayOne(inspected, id, reset !== undefined);
+    const replayed = await replayOne(inspected, id, reset !== undefined);
+    logDone(inspected.log, req, { replayed });
     res.redirect(303, `${rootOf(req)}events/${id}?replayed=1`);
   };
 }
@@ -121,6 +122,7 @@ export function replayMany(inspected: Inspected): RequestHandler {
   return (req, res) => {
     const { reset_steps: reset, replay, ...filters } = inputOf(replayForm, req);
     inspected.replays.start({ filter: filterOf(filters), resetSteps: reset !== undefined }, replay);
+    logDone(inspected.log, req, { replay });
     const query = new URLSearchParams({ ...textsOf(req.body, filterNames), replay });
     res.redirect(303, `${rootOf(req)}events/replay?${query}`);
   };
