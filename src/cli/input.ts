@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { KitError, messageOf } from '../base/errors.ts';
 
@@ -31,15 +32,25 @@ function isStdin(file: string | undefined): file is '-' | undefined {
 
 /**
  * Reads a secret from a file or from stdin; never from an argument, as every user of the machine can read arguments.
- * @throws KitError INPUT_INVALID if there is none, or it has spaces or line breaks inside
+ * @throws KitError INPUT_INVALID if there is none, or it is obviously something else
  */
 export async function readSecret(file: string | undefined): Promise<string> {
   if (isStdin(file) && process.stdin.isTTY)
     throw new KitError('INPUT_INVALID', 'a terminal would show the secret: give it in a file, or by a pipe');
-  const secret = (await readInput(file, 'the secret file')).toString('utf8').trim();
-  if (/^\S{1,65536}$/.test(secret)) return secret;
-  const problem = secret === '' ? 'is empty' : 'has spaces or line breaks inside, or is too long';
+  const bytes = await readInput(file, 'the secret file');
+  const secret = bytes.toString('utf8').trim();
+  const problem = isUtf8(bytes) && !bytes.includes(0) ? problemOf(secret) : 'is no text in UTF-8';
+  if (problem === undefined) return secret;
   throw new KitError('INPUT_INVALID', `the secret ${problem}: give only the secret, in a file or on stdin`);
+}
+
+/** What a secret is taken for by mistake; it would be stored, and verify nothing. */
+function problemOf(secret: string): string | undefined {
+  if (secret === '') return 'is empty';
+  if (/^(["'`]).*\1$/s.test(secret)) return 'is in quotes';
+  if (/^[{[]/.test(secret)) return 'is JSON';
+  if (/[\s\p{C}]/u.test(secret)) return 'has spaces, line breaks or invisible characters inside';
+  return secret.length > 65_536 ? 'is too long' : undefined;
 }
 
 /**

@@ -39,7 +39,9 @@ export function addWebhooks(program: Command): void {
     .description('Import the secret of an existing webhook, from a file or from stdin, and store it sealed.')
     .requiredOption('--id <webhook>', 'the id of the webhook')
     .option('--secret-file <file>', 'a file with the secret; without it, stdin')
-    .option('--replace', 'retire every other secret of this webhook at once')
+    .option('--replace', 'retire every other secret of this webhook, once the grace time is over')
+    .addOption(graceOption().implies({ replace: true }))
+    .addOption(new Option('--now', 'retire them at once').conflicts('grace').implies({ replace: true }))
     .action(importSecret);
   webhooks
     .command('list')
@@ -146,24 +148,34 @@ async function updateWebhook(id: string, flags: Metadata): Promise<void> {
   await printWebhook(views.viewOf(id, webhook, standings), flags);
 }
 
-type Import = { id: string; secretFile?: string; replace?: true; json?: true };
+interface Import {
+  readonly id: string;
+  readonly secretFile?: string;
+  readonly replace?: true;
+  /** how long the other secrets still verify, in milliseconds */
+  readonly grace: number;
+  readonly now?: true;
+  readonly json?: true;
+}
 
-async function importSecret({ id, secretFile, replace, json }: Import): Promise<void> {
+async function importSecret({ id, secretFile, replace, grace, now, json }: Import): Promise<void> {
   const config = loadConfig();
   const secret = await readSecret(secretFile);
   await withStore(config, async (store) => {
     const before = await store.quarantineSize(id);
     await store.addSecret(id, secret);
-    const retired =
-      replace && (await registering.retireSecrets(store, { id, at: systemClock.now(), kept: secret })).length;
+    const at = systemClock.now() + (now ? 0 : grace);
+    const ends = replace ? await registering.retireSecrets(store, { id, at, kept: secret }) : [];
     const here = await admitWaiting(store, config, id);
     const waiting = await store.quarantineSize(id);
     const admitted = Math.max(here, before - waiting); // a server that runs admits some of them
     if (waiting > 0)
       say(`${waiting} notifications of webhook ${id} stay in quarantine: this secret verifies none of them`);
-    if (json) return printJson({ id, stored: true, ...(replace && { retired }), admitted, waiting });
-    const others = replace ? `; ${retired} others are retired` : '';
-    await print(`the secret of webhook ${id} is stored; ${admitted} notifications admitted${others}`);
+    const retired = { retired: ends.length, others_until: isoOrNull(ends.at(-1)) };
+    if (json) return printJson({ id, stored: true, ...(replace && retired), admitted, waiting });
+    await print(`the secret of webhook ${id} is stored; ${admitted} notifications admitted`);
+    if (ends.length > 0)
+      await print(`its ${ends.length} other secrets verify until ${retired.others_until} (--now ends them)`);
   });
 }
 

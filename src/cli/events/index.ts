@@ -10,7 +10,7 @@ import { addSend } from './send.ts';
 export function addEvents(program: Command): void {
   const events = program
     .command('events')
-    .description('List, export and replay the events that were received.');
+    .description('List, replay, dismiss, prune, export and send events.');
   const verbs = [addListAndShow, addExport, addReplay, addDismiss, addSend, addPrune, addCompare];
   for (const add of verbs) add(events);
 }

@@ -54,10 +54,39 @@ test.each(['show', 'delete', 'rotate'])('%s ends with 1, when there is no such w
   expect(stderr).toMatch(/^hookkit: .*(no webhook unknown0|not_found)/);
 });
 
-test('imports a secret from stdin without showing it, and refuses one with a space inside with 2', async () => {
-  const imported = (stdin: string) => here.cli(['webhooks', 'import', '--id', 'hook0001'], { stdin });
+test('imports a secret from stdin without showing it', async () => {
   const told = 'the secret of webhook hook0001 is stored; 0 notifications admitted\n';
-  expect(await imported('a-secret-of-a-webhook-0123\n')).toEqual({ code: 0, stdout: told, stderr: '' });
-  const refused = await imported('two words');
-  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.not.stringContaining('words') });
+  const stdin = 'a-secret-of-a-webhook-0123\n';
+  const run = await here.cli(['webhooks', 'import', '--id', 'hook0001'], { stdin });
+  expect(run).toEqual({ code: 0, stdout: told, stderr: '' });
 });
+
+test('keeps the former secret live for the grace time, when an import replaces it, and ends it at once with --now', async () => {
+  const imported = (secret: string, ...more: string[]) =>
+    here.json(['webhooks', 'import', '--id', 'hook0002', ...more], { stdin: secret });
+  await imported('first-secret');
+  expect(await imported('second-secret')).toEqual({ id: 'hook0002', stored: true, admitted: 0, waiting: 0 });
+  const { retired, others_until } = await imported('third-secret', '--replace');
+  expect(retired).toBe(2);
+  expect(Date.parse(others_until)).toBeGreaterThan(Date.now() + 500_000);
+  const retiring = async () => (await here.json(['webhooks', 'show', 'hook0002'])).retiring;
+  expect(await retiring()).toHaveLength(2);
+  expect(await imported('third-secret', '--now')).toMatchObject({ retired: 2 });
+  expect(await retiring()).toEqual([]);
+});
+
+const UTF_16 = Buffer.from('a-secret', 'utf16le');
+test.each([
+  ['two words', /spaces/],
+  ['"a-secret"', /quotes/],
+  ['{"secret":"a-secret"}', /JSON/],
+  ['a-secret\u200b', /invisible/],
+  [UTF_16, /UTF-8/],
+])(
+  'refuses what is no secret, when %j is imported, with 2 and without showing it',
+  async (stdin, problem) => {
+    const run = await here.cli(['webhooks', 'import', '--id', 'hook0001'], { stdin });
+    expect(run).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(problem) });
+    expect(run.stderr).not.toMatch(/words|a-secret/);
+  },
+);
