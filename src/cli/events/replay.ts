@@ -164,7 +164,7 @@ async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags)
   if (json) return printJson({ replayed, ...waiting, ...Object.fromEntries(ends ?? []) });
   if (ends) return write(countTable(['status', 'events'], ends));
   const were = toHandlers.eventsWere(replayed);
-  await print(`${were} reset to pending: the server handles them within a second`);
+  await print(`${were} reset to pending: the server begins to handle them within two seconds`);
 }
 
 interface Sending extends Replay {
