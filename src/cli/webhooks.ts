@@ -175,7 +175,9 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
     if (json) return printJson({ id, stored: true, ...(replace && retired), admitted, waiting });
     await print(`the secret of webhook ${id} is stored; ${admitted} notifications admitted`);
     if (ends.length > 0)
-      await print(`its ${ends.length} other secrets verify until ${retired.others_until} (--now ends them)`);
+      await print(
+        `secrets that it replaces: ${ends.length}, which verify until ${retired.others_until} (--now ends them)`,
+      );
   });
 }
 

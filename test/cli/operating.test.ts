@@ -267,7 +267,7 @@ test('loses nothing, when the wrong secret was imported and the right one follow
   expect(service.log.withMessage('notification refused')[0]).toMatchObject({ reason: 'bad signature' });
   const [before = '', right = '', after = ''] = operating('The wrong secret was imported', 3);
   await listed({ operator }, before, 7);
-  expect((await operator.type(right)).stdout).toMatch(/^its 1 other secrets verify until /m);
+  expect((await operator.type(right)).stdout).toMatch(/^secrets that it replaces: 1, which verify until /m);
   await handled(7);
   expect((await operator.type(after)).stdout).toBe('nothing is in quarantine\n');
 });
