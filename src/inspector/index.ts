@@ -3,7 +3,7 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { boundedServer, Listener } from '../base/http-server.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
-import type { BulkReplays } from './api/replays.ts';
+import type { BulkVerbs } from './api/verbs.ts';
 import { keepReporting, Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
@@ -27,12 +27,12 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
     keepReporting: (needs) => keepReporting(watch, needs),
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
-      let replays: BulkReplays | undefined;
+      let verbs: BulkVerbs | undefined;
       const load = async () => {
         const { adminApp } = await import('./admin-app.ts');
-        const { BulkReplays } = await import('./api/replays.ts');
-        replays = new BulkReplays(parts);
-        return adminApp({ ...parts, watch, replays });
+        const { BulkVerbs } = await import('./api/verbs.ts');
+        verbs = new BulkVerbs(parts);
+        return adminApp({ ...parts, watch, verbs });
       };
       const server = boundedServer(onFirstRequest(load, parts.log), BOUNDS);
       const settings = 'ADMIN_HOST and ADMIN_PORT';
@@ -42,7 +42,7 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
       return {
         url,
         async stop() {
-          await Promise.all([replays?.stop(), listener.stop()]); // ends live tails too
+          await Promise.all([verbs?.stop(), listener.stop()]); // ends live tails too
         },
       };
     },

@@ -4,7 +4,7 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import type { Report } from './report-file.ts';
-import { pagesOf, standingOf } from './sources.ts';
+import { isUnderWay, pagesOf } from './sources.ts';
 
 /** How an event can end. */
 export const ENDS = ['handled', 'skipped', 'dead'] as const satisfies readonly Status[];
@@ -133,7 +133,7 @@ async function underWayOf(store: Store, filter: EventFilter): Promise<Set<string
   for (const status of ['pending', 'running'] as const) {
     if (filter.status !== undefined && filter.status !== status) continue;
     for await (const page of pagesOf(store, { ...filter, status })) {
-      for (const event of page) if (standingOf(event) === 'underWay') found.add(event.id);
+      for (const event of page) if (isUnderWay(event)) found.add(event.id);
     }
   }
   return found;

@@ -183,33 +183,24 @@ export async function* pagesOf(
 const SHOWN = 5;
 
 /** Counts what a replay to the handlers would do, changes nothing, and returns the first few of the events. */
-export async function previewReset(store: Pick<EventStore, 'searchOldest'>, filter: EventFilter) {
-  const found = { replayable: 0, underWay: 0, pruned: 0 };
+export async function previewReset(store: Pick<EventStore, 'searchOldest' | 'tally'>, filter: EventFilter) {
+  const { events, replayable, underWay } = await store.tally(filter);
   const first: StoredEvent[] = [];
   for await (const page of pagesOf(store, filter)) {
-    for (const event of page) {
-      const standing = standingOf(event);
-      found[standing]++;
-      if (standing === 'replayable' && first.length < SHOWN) first.push(event);
-    }
+    first.push(...page.filter(isReplayable));
+    if (first.length >= Math.min(SHOWN, replayable)) break;
   }
-  return { ...found, first };
+  return { replayable, underWay, pruned: events - replayable - underWay, first: first.slice(0, SHOWN) };
 }
 
-/** What a replay to the handlers makes of an event. */
-export function standingOf({
-  status,
-  nextAttemptAt,
-  body,
-}: StoredEvent): 'replayable' | 'underWay' | 'pruned' {
-  const isUnderWay = status === 'running' || (status === 'pending' && nextAttemptAt === undefined);
-  if (isUnderWay) return 'underWay';
-  return body === undefined ? 'pruned' : 'replayable';
+/** Whether handlers take an event up without a replay. */
+export function isUnderWay({ status, nextAttemptAt }: StoredEvent): boolean {
+  return status === 'running' || (status === 'pending' && nextAttemptAt === undefined);
 }
 
 /** Whether a replay to the handlers resets an event. */
 export function isReplayable(event: StoredEvent): boolean {
-  return standingOf(event) === 'replayable';
+  return !isUnderWay(event) && event.body !== undefined;
 }
 
 /** Counts what a replay over HTTP would send, names the first broken lines, and returns the first few of the events. */

@@ -36,6 +36,13 @@ export interface Recorded {
   readonly id: EventId;
 }
 
+interface Counting {
+  /** how many it takes, of some 20,000 events each; what it has then counted is all if `isAll` */
+  readonly steps?: number;
+  /** only events that were received after the one in this place */
+  readonly newerThan?: number | undefined;
+}
+
 /** An entry with the most bytes that all of them may have. */
 type Limited = Entry & { readonly maxBytes: number };
 
@@ -164,11 +171,30 @@ export class EventStore {
     this.#engine.read('search', { filter, stretch, order: 'oldest' });
 
   /** How many events match. It looks at all of them, in steps. */
-  async count(filter: EventFilter): Promise<number> {
-    let events = 0;
-    const count = (after: string | undefined) => this.#engine.read('countStretch', { filter, after });
-    for await (const stretch of stepsFrom(undefined, count)) events += stretch.events;
-    return events;
+  readonly count = async (filter: EventFilter): Promise<number> => (await this.tally(filter)).events;
+
+  /** Counts the events that match, newest first: all of them, or those that it comes across in so many steps. */
+  async tally(filter: EventFilter, { steps = Infinity, newerThan }: Counting = {}) {
+    const sum = { events: 0, replayable: 0, underWay: 0, isAll: false };
+    const tally = (after: string | undefined) => this.#engine.read('tally', { filter, after, newerThan });
+    let left = steps;
+    for await (const { events, replayable, underWay, next } of stepsFrom(undefined, tally)) {
+      sum.events += events;
+      sum.replayable += replayable;
+      sum.underWay += underWay;
+      sum.isAll = next === undefined;
+      left--;
+      if (left === 0) break;
+    }
+    return sum;
+  }
+
+  /** Counts the events that a dismissal would end. */
+  async dismissible(filter: EventFilter, counting?: Counting) {
+    const statuses = (['dead', 'pending'] as const).filter((one) => (filter.status ?? one) === one);
+    const sums = await Promise.all(statuses.map((status) => this.tally({ ...filter, status }, counting)));
+    const events = sums.reduce((sum, one) => sum + one.events, 0);
+    return { events, isAll: sums.every(({ isAll }) => isAll) };
   }
 
   /**

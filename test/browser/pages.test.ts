@@ -19,6 +19,7 @@ const PAGES = [
   ['Events, searched in vain', '/events?q=nothing-has-this'],
   ['Event, handled', 'handled'],
   ['Replay', '/events/replay?status=dead'],
+  ['Dismiss', '/events/dismiss?status=dead'],
   ['Webhooks', '/webhooks'],
 ] as const;
 
@@ -93,6 +94,7 @@ describeInBrowser('a page', () => {
         ['/', 'All is well'],
         ['/events', 'npm run dev'],
         ['/events/replay', 'Nothing to replay'],
+        ['/events/dismiss', 'Nothing to dismiss'],
         ['/channels', 'subscribed'],
         ['/rejections', 'hookkit events send --fault'],
         ['/quarantine', 'The quarantine is empty'],

@@ -82,8 +82,10 @@ describe('the description of the API', () => {
     expect(Object.keys(description.paths).sort()).toEqual([
       '/api/channels',
       '/api/events',
+      '/api/events/dismiss',
       '/api/events/replay',
       '/api/events/{id}',
+      '/api/events/{id}/dismiss',
       '/api/events/{id}/replay',
       '/api/quarantine',
       '/api/rejections',
@@ -93,12 +95,17 @@ describe('the description of the API', () => {
     ]);
   });
 
-  test('names the filters, when it comes to lists and bulk replays alike', () => {
-    const names = ['kind', 'status', 'site', 'resource', 'webhook', 'since', 'until', 'q', 'before'];
+  test('names the filters, when it comes to lists and to verbs for many events alike', () => {
+    const names = ['kind', 'status', 'site', 'resource', 'webhook', 'since', 'until', 'q', 'error'];
     const { parameters } = description.paths['/api/events'].get;
-    expect(parameters.map(({ name }: { name: string }) => name)).toEqual([...names, 'limit']);
-    const { schema } = description.paths['/api/events/replay'].post.requestBody.content['application/json'];
-    expect(Object.keys(schema.properties)).toEqual([...names, 'dry_run', 'reset_steps', 'all', 'replay']);
+    expect(parameters.map(({ name }: { name: string }) => name)).toEqual([...names, 'before', 'limit']);
+    const members = (verb: string) => {
+      const { requestBody } = description.paths[`/api/events/${verb}`].post;
+      return Object.keys(requestBody.content['application/json'].schema.properties);
+    };
+    const bulk = [...names, 'dry_run', 'all', 'id'];
+    expect(members('replay')).toEqual([...bulk, 'before', 'reset_steps']);
+    expect(members('dismiss')).toEqual([...bulk, 'reason']);
   });
 });
 
@@ -116,6 +123,8 @@ describe('lists of events', () => {
     ['since=2026-01-01T00:00:02&until=2026-01-01T01:00:04%2B01:00', 3],
     ['since=2026-01-01&until=2026-01-02', 7],
     ['q=live2', 2],
+    ['error=*never%20works', 1],
+    ['error=never*', 0],
   ])('hold what matches, when the query is %j: %i', async (query, count) => {
     const { events, next } = await ask('GET', '/api/events', `/api/events?${query}`);
     expect(events).toHaveLength(count);
@@ -212,11 +221,11 @@ describe('replays', () => {
         ...filters,
         dry_run: true,
       });
-      expect(counted).toMatchObject({ dry_run: true, next: null });
+      expect(counted).toMatchObject({ dry_run: true, more: false });
       expect(counted.events).toBeGreaterThan(0);
       const all = Object.keys(filters).length === 0;
       const put = await ask('POST', '/api/events/replay', '/api/events/replay', 200, { ...filters, all });
-      expect(put).toEqual({ dry_run: false, events: counted.events, next: null });
+      expect(put).toEqual({ dry_run: false, events: counted.events, more: false });
       await inspected.settled();
     },
   );
@@ -303,8 +312,8 @@ describe('a mistyped request', () => {
   });
 
   test.each([
-    ['/events/replay', `replay=${REPLAY}&knd=channel_active`],
-    ['/events/replay', `replay=${REPLAY}&dry_run=`],
+    ['/events/replay', `id=${REPLAY}&knd=channel_active`],
+    ['/events/replay', `id=${REPLAY}&dry_run=`],
     ['/events/:id/replay', 'resetSteps=on'],
   ])('replays nothing, when the form %s has %s, with 400', async (path, body) => {
     const before = await replayed();
@@ -313,7 +322,7 @@ describe('a mistyped request', () => {
   });
 
   test.each([
-    ['/events', 'kind, status, site, resource, webhook, since, until, q, before, limit'],
+    ['/events', 'kind, status, site, resource, webhook, since, until, q, error, before, limit'],
     ['/channels', 'state, after, limit'],
     ...['/events/:id', '/rejections', '/quarantine', '/webhooks', '/stats', '/stream', '/openapi.json'].map(
       (path) => [path, 'none'],

@@ -36,6 +36,7 @@ describe('while the store is unavailable', () => {
     ...read.map((path) => ['GET', path, undefined] as const),
     ['POST', `${EVENT}/replay`, {}],
     ['POST', '/events/replay', { all: true, dry_run: true }],
+    ['POST', '/events/dismiss', { all: true, dry_run: true }],
   ] as const)('%s /api%s says why, with 503 and Retry-After', async (method, path, body) => {
     const headers = { accept: 'text/html', 'content-type': 'application/json' };
     const options = { method, headers, ...(body && { body: JSON.stringify(body) }) };
@@ -45,7 +46,17 @@ describe('while the store is unavailable', () => {
   });
 
   test.each([
-    ...['/', '/events', '/events/replay', EVENT, '/channels', '/rejections', '/quarantine', '/webhooks'],
+    ...[
+      '/',
+      '/events',
+      '/events/replay',
+      '/events/dismiss',
+      EVENT,
+      '/channels',
+      '/rejections',
+      '/quarantine',
+      '/webhooks',
+    ],
   ])('page %s says why in words, with 503 and Retry-After', async (path) => {
     const answer = await inspected.raw(path, { headers: { accept: 'text/html' } });
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' }, body: `${REASON}\n` });

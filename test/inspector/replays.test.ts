@@ -95,11 +95,11 @@ function hold() {
 describe('a bulk replay', () => {
   test('takes all that match and says how many, and takes none twice when asked again by its id', async () => {
     const { post, replays } = await filled();
-    expect(await post({ dry_run: true })).toEqual({ status: 200, dry_run: true, events: MANY, next: null });
-    const all = { all: true, replay: 'replay-of-everything' };
+    expect(await post({ dry_run: true })).toEqual({ status: 200, dry_run: true, events: MANY, more: false });
+    const all = { all: true, id: 'replay-of-everything' };
     // On a busy machine the first answer may come before the end.
-    await eventually('it has ended', async () => !('replay' in (await post(all))));
-    expect(await post(all)).toEqual({ status: 200, dry_run: false, events: MANY, next: null });
+    await eventually('it has ended', async () => !('id' in (await post(all))));
+    expect(await post(all)).toEqual({ status: 200, dry_run: false, events: MANY, more: false });
     expect(await replays()).toEqual({ 1: MANY });
   });
 
@@ -116,7 +116,7 @@ describe('a bulk replay', () => {
       const answer = await raw('/events/replay', { method: 'POST', headers, body: form.toString() });
       return String(answer.headers.location);
     };
-    const progress = `../events/replay?kind=media_available&replay=${form.get('replay')}`;
+    const progress = `../events/replay?kind=media_available&id=${form.get('id')}`;
     expect(await Promise.all([press(), press()])).toEqual([progress, progress]);
     const said = `${MANY.toLocaleString('en')} events were reset to pending`;
     await eventually('it has ended', async () => (await raw(progress.slice(2))).body.includes(said));
@@ -127,15 +127,15 @@ describe('a bulk replay', () => {
   test('says how far it is, in a page of its own and to whoever wants another one, while it is under way', async () => {
     const { raw, post } = await filled();
     const { reached, release } = hold();
-    const replay = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
-    const first = post({ all: true, replay });
+    const id = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
+    const first = post({ all: true, id });
     await reached;
     expect(await post({ status: 'handled' })).toEqual({
       status: 409,
-      error: expect.stringContaining('another replay is under way, and it has reset 500 events so far'),
+      error: expect.stringContaining('another replay is under way, with 500 events so far'),
     });
-    const page = await raw(`/events/replay?replay=${replay}`);
-    expect(page.body).toContain('500 events reset so far');
+    const page = await raw(`/events/replay?id=${id}`);
+    expect(page.body).toContain('500 events reset to pending so far');
     release();
     expect(await first).toMatchObject({ status: 200, events: MANY });
   });

@@ -32,9 +32,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to dismiss the rest', async (signal) => {
       if (dryRun) {
-        const status = filter.status ? [filter.status] : (['dead', 'pending'] as const);
-        const counts = await Promise.all(status.map((one) => store.count({ ...filter, status: one })));
-        const dismissible = counts.reduce((sum, count) => sum + count, 0);
+        const { events: dismissible } = await store.dismissible(filter);
         if (json) return printJson({ dry_run: true, dismissible });
         return print(`${dismissible} events would be dismissed`);
       }

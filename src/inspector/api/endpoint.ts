@@ -4,10 +4,10 @@ import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { Refused } from '../guard/refuse.ts';
 import type { Watch } from '../watch/watch.ts';
-import type { BulkReplays } from './replays.ts';
+import type { BulkVerbs } from './verbs.ts';
 
-/** The sources of what the inspector shows: store and configuration of the service, its own watch, and its replays. */
-export type Inspected = AdminNeeds & { readonly watch: Watch; readonly replays: BulkReplays };
+/** The sources of what the inspector shows: store and configuration of the service, its own watch, and what it does with many events. */
+export type Inspected = AdminNeeds & { readonly watch: Watch; readonly verbs: BulkVerbs };
 
 /** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {

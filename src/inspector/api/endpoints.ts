@@ -12,9 +12,9 @@ import {
   filterShape,
   isRestricted,
 } from './events.ts';
-import { countReplay, replayOne } from './replays.ts';
 import * as reports from './reports.ts';
 import { stats, statsAnswer } from './stats.ts';
+import { changeOne, countFor, type Wanted } from './verbs.ts';
 
 /** A switch as JSON and as query strings and forms have it. */
 const flag = z
@@ -24,18 +24,57 @@ const flag = z
 const nothing = z.object({});
 const oneEvent = z.object({ id: eventIdText });
 
-/** How long a request waits for the end of a bulk replay. */
-const LONGEST_ANSWER_MS = 10_000;
+/** Why events are dismissed. */
+export const reasonText = z.string().trim().min(1).max(500);
 
-const bulkReplayAnswer = z.object({
+const bulkInput = z.object({
+  ...filterShape,
+  dry_run: flag.describe('only count'),
+  all: flag.describe('must be true if no filter is given'),
+  id: z
+    .string()
+    .regex(/^[\w-]{8,64}$/)
+    .optional()
+    .describe('a name for this request; one with a known name starts nothing, and says how far that one is'),
+});
+
+const bulkAnswer = z.object({
   dry_run: z.boolean(),
-  events: z.int().min(0).describe('how many events were reset, or would be'),
-  next: z.string().nullable().describe('the `before` with which to go on counting; null if all were counted'),
-  replay: z
+  events: z.int().min(0).describe('how many events were changed, or would be'),
+  more: z.boolean().describe('true: only the newest 100,000 events were looked at, and more may match'),
+  id: z
     .string()
     .optional()
-    .describe('present while the replay is under way: the same request with it says how far it is'),
+    .describe('present while it is under way: the same request with it says how far it is'),
 });
+
+const BULK =
+  'With very many, the answer comes before the end, with `id`. One such request at a time: 409 while another is under way. 503 if it ' +
+  'was cut short.';
+
+/** How long a request waits for the end of a verb for many events. */
+const LONGEST_ANSWER_MS = 10_000;
+
+/** Does a verb for all events that match, or only counts them. */
+async function bulk(
+  inspected: Inspected,
+  { dry_run, all, id, ...filters }: z.output<typeof bulkInput>,
+  wanted: Wanted,
+): Promise<z.input<typeof bulkAnswer>> {
+  const filter = filterOf(filters);
+  if (dry_run) {
+    const { events, isAll } = await countFor(wanted.verb, inspected, filter);
+    return { dry_run, events, more: !isAll };
+  }
+  if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
+  const { verbs, clock } = inspected;
+  const progress = verbs.start(filter, wanted, id);
+  if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle);
+  const { events, last, problem, isOver } = progress;
+  if (problem === undefined) return { dry_run, events, more: false, ...(!isOver && { id: progress.id }) };
+  const goOn = last === undefined ? 'the same request' : `the same request with "before": "${last}"`;
+  throw new Refused(503, `it was cut short after ${events} events (${problem}): ${goOn} goes on`);
+}
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
@@ -54,38 +93,26 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       method: 'post',
       path: '/events/replay',
-      summary:
-        'Replays all matching events: resets them to pending, and their handlers run again. With very many, the answer comes before the ' +
-        'end, with `replay`. One replay at a time: 409 while another is under way. 503 if it was cut short; the error says where to go on.',
-      input: z.object({
-        ...filterShape,
-        before: eventIdText.optional().describe('goes on at the `next` of an answer'),
-        dry_run: flag.describe('only count'),
+      summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,
+      input: bulkInput.extend({
+        before: eventIdText.optional().describe('goes on where a replay was cut short, as its error says'),
         reset_steps: flag.describe('forget the stored results of ctx.once'),
-        all: flag.describe('must be true if no filter is given'),
-        replay: z
-          .string()
-          .regex(/^[\w-]{8,64}$/)
-          .optional()
-          .describe(
-            'an id for this replay; a request with a known id starts no replay, and says how far that one is',
-          ),
       }),
-      answer: bulkReplayAnswer,
-      run: async ({ before, dry_run, reset_steps, all, replay, ...filters }) => {
-        const filter = filterOf(filters);
-        if (dry_run) return { dry_run, ...(await countReplay(inspected, filter, before)) };
-        if (!all && !isRestricted(filter)) throw new Refused(400, 'say which events: a filter, or all: true');
-        const { replays, clock } = inspected;
-        const progress = replays.start({ filter, before, resetSteps: reset_steps }, replay);
-        if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, replays.idle);
-        const { id, events, last, problem, isOver } = progress;
-        if (problem === undefined) return { dry_run, events, next: null, ...(!isOver && { replay: id }) };
-        const goOn = last === undefined ? 'the same request' : `the same request with "before": "${last}"`;
-        throw new Refused(
-          503,
-          `the replay was cut short after ${events} events (${problem}): ${goOn} goes on`,
-        );
+      answer: bulkAnswer,
+      run: ({ before, reset_steps: resetSteps, ...given }) =>
+        bulk(inspected, given, { verb: 'replay', before, resetSteps }),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/events/dismiss',
+      summary: `Ends all matching events that are pending or dead: no handler runs for them any more. ${BULK}`,
+      input: bulkInput.extend({
+        reason: reasonText.optional().describe('must be given, unless for a dry_run'),
+      }),
+      answer: bulkAnswer,
+      run: async ({ reason = '', ...given }) => {
+        if (reason === '' && !given.dry_run) throw new Refused(400, 'say why: reason');
+        return bulk(inspected, given, { verb: 'dismiss', reason });
       },
     }),
     endpoint({
@@ -102,7 +129,21 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary: 'Replays one event: resets it to pending, and its handler runs again.',
       input: oneEvent.extend({ reset_steps: flag }),
       answer: z.object({ replayed: z.int().min(0), id: z.string() }),
-      run: async ({ id, reset_steps }) => ({ id, replayed: await replayOne(inspected, id, reset_steps) }),
+      run: async ({ id, reset_steps: resetSteps }) => ({
+        id,
+        replayed: await changeOne(inspected, id, { verb: 'replay', resetSteps }),
+      }),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/events/:id/dismiss',
+      summary: 'Ends one event that is pending or dead: no handler runs for it any more.',
+      input: oneEvent.extend({ reason: reasonText }),
+      answer: z.object({ dismissed: z.int().min(0), id: z.string() }),
+      run: async ({ id, reason }) => ({
+        id,
+        dismissed: await changeOne(inspected, id, { verb: 'dismiss', reason }),
+      }),
     }),
     endpoint({
       path: '/channels',

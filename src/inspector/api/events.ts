@@ -49,15 +49,32 @@ export const filterShape = {
   since: moment.optional().describe('happened then or later; an event without an event_time did not'),
   until: moment.optional().describe('happened before then; an event without an event_time did not'),
   q: text.optional().describe('a text in the body'),
+  error: z
+    .string()
+    .min(1)
+    .max(300)
+    .optional()
+    .describe('the first line of its last error, in which * stands for anything'),
 } as const;
 
 type Filters = z.output<z.ZodObject<typeof filterShape>>;
 
 /** @throws Refused if the times leave nothing between them */
-export function filterOf({ kind, status, site, resource, webhook, since, until, q }: Filters): EventFilter {
+export function filterOf(given: Filters): EventFilter {
+  const { kind, status, site, resource, webhook, since, until, q, error } = given;
   if (since !== undefined && until !== undefined && since >= until)
     throw new Refused(400, 'since must be before until');
-  return { kind: kind && (kindsMeant(kind) ?? kind), status, site, resource, webhook, since, until, q };
+  return {
+    kind: kind && (kindsMeant(kind) ?? kind),
+    status,
+    site,
+    resource,
+    webhook,
+    since,
+    until,
+    q,
+    error,
+  };
 }
 
 export function isRestricted(filter: EventFilter): boolean {

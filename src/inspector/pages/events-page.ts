@@ -5,8 +5,9 @@ import { kindNames } from '../../notification/kinds.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { isEventId, STATUSES } from '../../store/stored.ts';
 import { type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
+import { reasonText } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterOf, filterShape, isRestricted } from '../api/events.ts';
-import { countReplay, replayOne } from '../api/replays.ts';
+import { changeOne, countFor, type Verb, type Wanted } from '../api/verbs.ts';
 import { Refused } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
 import { eventsPath } from './words.ts';
@@ -74,7 +75,6 @@ async function namedBy({ store }: Inspected, q: string | undefined) {
 }
 
 const path = z.object({ id: eventIdText });
-const switches = { reset_steps: z.literal('on').optional() };
 
 /** One event with its attempts, steps and timeline. */
 export function eventPage(inspected: Inspected): Page {
@@ -86,44 +86,52 @@ export function eventPage(inspected: Inspected): Page {
       title: `${found.kind} ${found.resource}`,
       event: found,
       canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
+      canDismiss: found.status === 'pending' || found.status === 'dead',
       payload: found.body === null ? undefined : JSON.stringify(JSON.parse(found.body), null, 2),
       replayed: req.query.replayed !== undefined,
     };
   };
 }
 
-export function replayEvent(inspected: Inspected): RequestHandler {
+const form = z.object({ reset_steps: z.literal('on').optional(), reason: reasonText.optional() });
+const bulkForm = form.extend({ ...filterShape, id: z.uuid() });
+const bulkQuery = z.object({ ...filterShape, id: z.uuid().optional() });
+
+/** What a form asks for. */
+function wantedOf(verb: Verb, { reset_steps, reason }: z.output<typeof form>): Wanted {
+  if (verb === 'replay') return { verb, resetSteps: reset_steps !== undefined };
+  if (reason === undefined) throw new Refused(400, 'say why: reason');
+  return { verb, reason };
+}
+
+export function changeEvent(inspected: Inspected, verb: Verb): RequestHandler {
   return async (req, res) => {
-    const { id, reset_steps: reset } = inputOf(path.extend(switches), req);
-    const replayed = await replayOne(inspected, id, reset !== undefined);
-    logDone(inspected.log, req, { replayed });
-    res.redirect(303, `${rootOf(req)}events/${id}?replayed=1`);
+    const { id, ...given } = inputOf(form.extend(path.shape), req);
+    const events = await changeOne(inspected, id, wantedOf(verb, given));
+    logDone(inspected.log, req, { events });
+    res.redirect(303, `${rootOf(req)}events/${id}${verb === 'replay' ? '?replayed=1' : ''}`);
   };
 }
 
-const progressQuery = z.object({ ...filterShape, ...switches, replay: z.uuid().optional() });
-const replayForm = z.object({ ...filterShape, ...switches, replay: z.uuid() });
-
-/** Shows how many events a bulk replay would reset, before it begins; or the progress of one that has begun. */
-export function replayPage(inspected: Inspected): Page {
+/** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
+export function bulkPage(inspected: Inspected, verb: Verb): Page {
   return async (req) => {
-    const { replay, reset_steps: _, ...filters } = parsed(progressQuery, req.query);
+    const { id, ...filters } = parsed(bulkQuery, req.query);
     const given = textsOf(req.query, filterNames);
-    const shown = { title: 'Replay', given, back: eventsPath(given) };
-    if (replay !== undefined)
-      return { view: 'replaying', ...shown, progress: inspected.replays.find(replay) };
-    // The id makes one replay of a button that is pressed twice.
-    const counted = await countReplay(inspected, filterOf(filters));
-    return { view: 'replay', ...shown, ...counted, replay: randomUUID() };
+    const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(given) };
+    if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.find(id) };
+    // The id makes one of a button that is pressed twice.
+    const counted = await countFor(verb, inspected, filterOf(filters));
+    return { view: 'bulk', ...shown, ...counted, id: randomUUID() };
   };
 }
 
-export function replayMany(inspected: Inspected): RequestHandler {
+export function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
   return (req, res) => {
-    const { reset_steps: reset, replay, ...filters } = inputOf(replayForm, req);
-    inspected.replays.start({ filter: filterOf(filters), resetSteps: reset !== undefined }, replay);
-    logDone(inspected.log, req, { replay });
-    const query = new URLSearchParams({ ...textsOf(req.body, filterNames), replay });
-    res.redirect(303, `${rootOf(req)}events/replay?${query}`);
+    const { id, reset_steps, reason, ...filters } = inputOf(bulkForm, req);
+    inspected.verbs.start(filterOf(filters), wantedOf(verb, { reset_steps, reason }), id);
+    logDone(inspected.log, req, { id });
+    const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
+    res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);
   };
 }

@@ -3,7 +3,7 @@ import { type Inspected, parsed } from '../api/endpoint.ts';
 import { channels, channelsQuery, quarantine, rejections, webhooks } from '../api/reports.ts';
 import { stats } from '../api/stats.ts';
 import { concernsOf } from './attention.ts';
-import { eventPage, eventsPage, replayEvent, replayMany, replayPage } from './events-page.ts';
+import { bulkPage, changeEvent, changeMany, eventPage, eventsPage } from './events-page.ts';
 import type { Page, Render } from './render.ts';
 
 /** Every page, for people. Reading works without JavaScript, and so does replaying. */
@@ -23,7 +23,8 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
       };
     },
     '/events': eventsPage(inspected),
-    '/events/replay': replayPage(inspected),
+    '/events/replay': bulkPage(inspected, 'replay'),
+    '/events/dismiss': bulkPage(inspected, 'dismiss'),
     '/events/:id': eventPage(inspected),
     '/channels': async ({ query }) => {
       const asked = parsed(channelsQuery, query);
@@ -55,7 +56,9 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     });
   }
   const form = express.urlencoded({ extended: false, limit: '16kb' });
-  router.post('/events/replay', form, replayMany(inspected));
-  router.post('/events/:id/replay', form, replayEvent(inspected));
+  for (const verb of ['replay', 'dismiss'] as const) {
+    router.post(`/events/${verb}`, form, changeMany(inspected, verb));
+    router.post(`/events/:id/${verb}`, form, changeEvent(inspected, verb));
+  }
   return router;
 }

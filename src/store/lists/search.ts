@@ -38,6 +38,8 @@ export interface Search {
   readonly order: Order;
   /** leaves out events that were received after the one in this place */
   readonly upTo?: number | undefined;
+  /** only events that were received after the one in this place */
+  readonly newerThan?: number | undefined;
 }
 
 interface Plan {
@@ -60,20 +62,34 @@ export function searchReads(d: Dialect) {
   const pending = `SELECT seq, event_time FROM events WHERE ${READY} UNION ALL
     SELECT seq, event_time FROM events WHERE next_at IS NOT NULL`;
 
+  const fewPending = `SELECT count(*) AS few FROM (SELECT seq FROM (${pending}) p LIMIT $reach) f`;
+  const tally = `count(*) AS events, count(CASE WHEN ${READY} THEN 1 END) AS under_way,
+    count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable`;
+
   const lowestLock = `SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) AS seq FROM pg_locks
     WHERE locktype = 'advisory' AND classid::bigint >> 16 = ${PLACES} AND objsubid = 1
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
   /** Undefined if the event after which it begins is not there. */
-  const planOf = async (db: Db, { filter, order, upTo, stretch }: Search): Promise<Plan | undefined> => {
+  const planOf = async (
+    db: Db,
+    { filter, order, upTo, newerThan, stretch }: Search,
+  ): Promise<Plan | undefined> => {
     const [after] = stretch.after === undefined ? [] : await db.all<Place>(placeOf, { id: stretch.after });
     if (stretch.after !== undefined && !after) return undefined;
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
     const reach = stretch.reach ?? REACH;
-    const params: Record<string, Value> = { reach, upto: upTo, from: after?.seq, time: after?.eventTime };
+    const params: Record<string, Value> = {
+      reach,
+      upto: upTo,
+      newerThan,
+      from: after?.seq,
+      time: after?.eventTime,
+    };
     const bySeq = after ? `seq ${beyond} $from` : 'true';
     const conditions = conditionsOf(d, filter, params);
     if (upTo !== undefined) conditions.push('e.seq <= $upto');
+    if (newerThan !== undefined) conditions.push('e.seq > $newer_than');
     const plan = (candidates: string, by = `e.seq ${direction}`): Plan => {
       return { candidates, conditions: conditions.join(' AND '), order: by, params };
     };
@@ -99,8 +115,8 @@ export function searchReads(d: Dialect) {
     if (status === 'running') return from('(SELECT event AS seq FROM lanes WHERE lease IS NOT NULL) l');
     if (status === 'pending') {
       // Few of them may be anywhere among many others; many are found among the others soon.
-      const few = await db.all<Place>(`SELECT seq FROM (${pending}) p LIMIT $few`, { few: reach });
-      if (few.length < reach) return from(`(${pending}) p`);
+      const { few } = await one<{ few: number }>(db, fewPending, { reach });
+      if (few < reach) return from(`(${pending}) p`);
     }
     return from('events');
   };
@@ -127,12 +143,21 @@ export function searchReads(d: Dialect) {
       return { events: rows.map(eventOf), next };
     },
 
-    /** How many events of one stretch match, newest first. */
-    async countStretch(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
-      const plan = await planOf(db, { filter, stretch: { after, limit: 0 }, order: 'newest' });
-      if (!plan) return { events: 0, next: undefined };
-      const { events } = await one<{ events: number }>(db, matching(plan, 'count(*) AS events'), plan.params);
-      return { events, next: await endOf(db, plan) };
+    /** How many events of one stretch match, newest first, and what a replay would make of them: the others are pruned. */
+    async tally(
+      db: Db,
+      { after, ...search }: Pick<Search, 'filter' | 'newerThan'> & { after?: string | undefined },
+    ) {
+      const plan = await planOf(db, { ...search, stretch: { after, limit: 0 }, order: 'newest' });
+      if (!plan) return { events: 0, replayable: 0, underWay: 0, next: undefined };
+      return {
+        ...(await one<Record<'events' | 'replayable' | 'underWay', number>>(
+          db,
+          matching(plan, tally),
+          plan.params,
+        )),
+        next: await endOf(db, plan),
+      };
     },
 
     /** What came after a place, as it was received, in the order of receipt. */

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../base/errors.ts';
+import type { AdminNeeds } from '../../observer.ts';
+import type { EventFilter } from '../../store/event-store.ts';
+import { Refused } from '../guard/refuse.ts';
+
+export type Verb = 'replay' | 'dismiss';
+
+type Parts = Pick<AdminNeeds, 'store' | 'wake' | 'log'>;
+
+/** What somebody wants done with events. */
+export type Wanted =
+  | {
+      readonly verb: 'replay';
+      readonly resetSteps: boolean;
+      /** goes on where an earlier replay was cut short */
+      readonly before?: string | undefined;
+    }
+  | { readonly verb: 'dismiss'; readonly reason: string };
+
+/** Resets one event to pending, or dismisses it. @returns how many were changed: one */
+export async function changeOne(
+  { store, wake }: Pick<Parts, 'store' | 'wake'>,
+  id: string,
+  wanted: Wanted,
+): Promise<number> {
+  const event = await store.event(id);
+  if (!event) throw new Refused(404, 'there is no such event');
+  const filter = { ids: [id] };
+  if (wanted.verb === 'dismiss') {
+    const { dismissed } = await store.dismiss(filter, wanted);
+    if (dismissed === 0)
+      throw new Refused(409, `it is ${event.status} now: what is pending or dead can be dismissed`);
+    return dismissed;
+  }
+  if (event.body === undefined)
+    throw new Refused(409, 'its body was removed by retention: it cannot run again');
+  const { replayed } = await store.replay(filter, wanted);
+  if (replayed === 0) throw new Refused(409, `it is ${event.status} now: it runs without a replay`);
+  wake();
+  return replayed;
+}
+
+/** So that a page that counts comes within a moment: of some 20,000 events each. */
+const STEPS = 5;
+
+/** How many events a verb would change, of all or of the newest 100,000. */
+export async function countFor(verb: Verb, { store }: Pick<Parts, 'store'>, filter: EventFilter) {
+  if (verb === 'dismiss') return store.dismissible(filter, { steps: STEPS });
+  const { replayable, isAll } = await store.tally(filter, { steps: STEPS });
+  return { events: replayable, isAll };
+}
+
+/** How far a verb for many events is. */
+export interface Progress {
+  readonly id: string;
+  readonly verb: Verb;
+  /** how many events it has changed so far */
+  events: number;
+  /** how many it has left out, as handlers run them */
+  running: number;
+  /** the last event that a replay has reset */
+  last: string | undefined;
+  /** why it was cut short */
+  problem: string | undefined;
+  isOver: boolean;
+}
+
+/** How many are remembered: a client may ask again for one that has ended. */
+const REMEMBERED = 100;
+
+const NOUNS = { replay: 'replay', dismiss: 'dismissal' } as const;
+
+/**
+ * Verbs for many events, one at a time. Each goes on by itself, even if no client waits for it any more. A second request
+ * with the same id gets the progress and starts nothing.
+ */
+export class BulkVerbs {
+  readonly #parts: Parts;
+  readonly #known = new Map<string, Progress>();
+  readonly #stop = new AbortController();
+  /** resolves once none is under way */
+  idle = Promise.resolve();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** How far one is; undefined if this process does not know it. */
+  find(id: string): Progress | undefined {
+    return this.#known.get(id);
+  }
+
+  /**
+   * Starts one, unless one with this id is known.
+   * @throws Refused 409 while another one is under way, 503 at a shutdown
+   */
+  start(filter: EventFilter, wanted: Wanted, id: string = randomUUID()): Progress {
+    const known = this.#known.get(id);
+    if (known) return known;
+    if (this.#stop.signal.aborted) throw new Refused(503, 'shutting down');
+    const other = [...this.#known.values()].find(({ isOver }) => !isOver);
+    if (other) {
+      const soFar = `another ${NOUNS[other.verb]} is under way, with ${other.events} events so far`;
+      throw new Refused(409, `${soFar}: ask again once it has ended`);
+    }
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+    const { verb } = wanted;
+    const last = verb === 'replay' ? wanted.before : undefined;
+    const progress = { id, verb, events: 0, running: 0, last, problem: undefined, isOver: false };
+    this.#known.set(id, progress);
+    this.idle = this.#run(progress, filter, wanted);
+    return progress;
+  }
+
+  /** Cuts short what is under way: the events that a replay has reset become ready. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.idle;
+  }
+
+  async #run(progress: Progress, filter: EventFilter, wanted: Wanted): Promise<void> {
+    const { log, wake } = this.#parts;
+    const { signal } = this.#stop;
+    try {
+      progress.running = await this.#change(progress, filter, wanted);
+      if (signal.aborted) progress.problem = 'the service was stopped';
+    } catch (error) {
+      progress.problem = messageOf(error);
+    }
+    progress.isOver = true;
+    const { id, verb, events, running, problem } = progress;
+    log.info({ id, events, running, problem }, `bulk ${NOUNS[verb]} ended`);
+    wake();
+  }
+
+  /** @returns how many events it has left out */
+  async #change(progress: Progress, filter: EventFilter, wanted: Wanted): Promise<number> {
+    const { store, wake: onReady } = this.#parts;
+    const { signal } = this.#stop;
+    if (wanted.verb === 'dismiss') {
+      const onStep = (dismissed: number) => {
+        progress.events = dismissed;
+      };
+      return (await store.dismiss(filter, { reason: wanted.reason, signal, onStep })).running;
+    }
+    const { resetSteps, before: after } = wanted;
+    const onStep = (ids: readonly string[]) => {
+      progress.last = ids.at(-1) ?? progress.last;
+      progress.events += ids.length;
+    };
+    return (await store.replay(filter, { resetSteps, after, signal, onStep, onReady })).running;
+  }
+}
