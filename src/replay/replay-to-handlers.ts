@@ -185,10 +185,11 @@ async function whenEnded(
     const left = isOver ? [] : events.filter(isOpen);
     onEnded(ids.length - left.length);
     if (left.length === 0) return events;
-    const isQuiet = left.length === open && left.some(isReady) && (await store.overview()).running === 0;
+    const seen = left.length === open && left.some(isReady) ? await store.overview() : undefined;
     open = left.length;
-    if (!isQuiet) quietSince = systemClock.now();
-    if (systemClock.now() - quietSince >= LONGEST_QUIET_MS) throw new KitError('REPLAY_FAILED', UNHANDLED);
+    if (seen?.running !== 0) quietSince = systemClock.now();
+    const why = seen?.paused ? PAUSED : UNHANDLED;
+    if (systemClock.now() - quietSince >= LONGEST_QUIET_MS) throw new KitError('REPLAY_FAILED', why);
     await pauseUntilAborted(systemClock, POLL_MS, signal);
   }
 }
@@ -201,6 +202,8 @@ function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {
   return { id, kind, resource, outcome: status, reason: lastError };
 }
 
+const PAUSED =
+  'the events are reset to pending, but handling is paused, and no report was written: npx hookkit resume';
 const UNHANDLED =
   'the events are reset to pending, but no server handles them, and no report was written: start the server, or use --run';
 
