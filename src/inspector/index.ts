@@ -31,8 +31,9 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
       const load = async () => {
         const { adminApp } = await import('./admin-app.ts');
         const { BulkVerbs } = await import('./api/verbs.ts');
+        const { registeredWebhooks } = await import('./watch/registered-webhooks.ts');
         verbs = new BulkVerbs(parts);
-        return adminApp({ ...parts, watch, verbs });
+        return adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
       };
       const server = boundedServer(onFirstRequest(load, parts.log), BOUNDS);
       const settings = 'ADMIN_HOST and ADMIN_PORT';

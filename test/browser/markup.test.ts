@@ -59,10 +59,10 @@ describeInBrowser('markup in a notification', () => {
     ['/events', 'kind media channel'],
     ['/events?QUERY', 'kind'],
     ['/events/replay?QUERY', 'kind'],
-    ['/quarantine', 'webhook media value'],
+    ['/refused', 'webhook media value'],
+    ['/problems', 'site error'],
     ['/channels', 'channel site'],
     ['/webhooks', 'webhook'],
-    ['/rejections', 'webhook'],
   ])('is shown as text on %s, when it stands in: %s', async (path, names) => {
     const query = new URLSearchParams({ kind: markup('kind') }).toString();
     const idOf = async (filter: string) => (await inspected.api(`/events?${filter}`)).events[0].id;
@@ -83,13 +83,5 @@ describeInBrowser('markup in a notification', () => {
     await page.goto(`${inspected.url}/events?${query}`);
     expect(await page.inputValue('[name=q]')).toBe(markup('q'));
     expect(await page.evaluate('window.ran')).toBeUndefined();
-  });
-
-  test('makes no command to copy, when it stands in the name of a webhook in quarantine', async () => {
-    const { page } = await openTab();
-    await page.goto(`${inspected.url}/quarantine`);
-    expect(await page.textContent('article pre')).toBe(
-      'npx hookkit webhooks import --id WEBHOOK_ID --secret-file secret.txt',
-    );
   });
 });

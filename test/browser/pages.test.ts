@@ -12,8 +12,8 @@ import { type Inspected, inspect } from '../support/inspected-service.ts';
 const PAGES = [
   ['Overview', '/'],
   ['Channels', '/channels'],
-  ['Rejections', '/rejections'],
-  ['Quarantine', '/quarantine'],
+  ['Refused', '/refused'],
+  ['Problems', '/problems'],
   ['Event, dead', 'dead'],
   ['Events', '/events'],
   ['Events, searched in vain', '/events?q=nothing-has-this'],
@@ -96,8 +96,9 @@ describeInBrowser('a page', () => {
         ['/events/replay', 'Nothing to replay'],
         ['/events/dismiss', 'Nothing to dismiss'],
         ['/channels', 'subscribed'],
-        ['/rejections', 'hookkit events send --fault'],
-        ['/quarantine', 'The quarantine is empty'],
+        ['/refused', 'hookkit events send --fault'],
+        ['/refused', 'The quarantine is empty'],
+        ['/problems', 'No event is dead'],
         ['/webhooks', 'WEBHOOK_SECRET'],
       ] as const;
       for (const [path, words] of pages) {

@@ -87,7 +87,11 @@ describe('the description of the API', () => {
       '/api/events/{id}',
       '/api/events/{id}/dismiss',
       '/api/events/{id}/replay',
+      '/api/problems',
       '/api/quarantine',
+      '/api/quarantine/admit',
+      '/api/quarantine/drop',
+      '/api/refusals',
       '/api/rejections',
       '/api/stats',
       '/api/stream',
@@ -324,9 +328,10 @@ describe('a mistyped request', () => {
   test.each([
     ['/events', 'kind, status, site, resource, webhook, since, until, q, error, before, limit'],
     ['/channels', 'state, after, limit'],
-    ...['/events/:id', '/rejections', '/quarantine', '/webhooks', '/stats', '/stream', '/openapi.json'].map(
+    ...['/events/:id', '/problems', '/refusals', '/rejections', '/quarantine', '/webhooks', '/stats'].map(
       (path) => [path, 'none'],
     ),
+    ...['/stream', '/openapi.json'].map((path) => [path, 'none']),
   ])(
     'is refused, when GET /api%s gets an unknown parameter, with 400 that lists: %s',
     async (path, known) => {

@@ -31,12 +31,23 @@ describe('while the store is unavailable', () => {
     await inspected.dispose();
   });
 
-  const read = ['/events', EVENT, '/channels', '/quarantine', '/webhooks', '/stats'];
+  const read = [
+    '/events',
+    EVENT,
+    '/problems',
+    '/channels',
+    '/refusals',
+    '/quarantine',
+    '/webhooks',
+    '/stats',
+  ];
   test.each([
     ...read.map((path) => ['GET', path, undefined] as const),
     ['POST', `${EVENT}/replay`, {}],
     ['POST', '/events/replay', { all: true, dry_run: true }],
     ['POST', '/events/dismiss', { all: true, dry_run: true }],
+    ['POST', '/quarantine/admit', {}],
+    ['POST', '/quarantine/drop', { all: true }],
   ] as const)('%s /api%s says why, with 503 and Retry-After', async (method, path, body) => {
     const headers = { accept: 'text/html', 'content-type': 'application/json' };
     const options = { method, headers, ...(body && { body: JSON.stringify(body) }) };
@@ -48,13 +59,13 @@ describe('while the store is unavailable', () => {
   test.each([
     ...[
       '/',
+      '/problems',
       '/events',
       '/events/replay',
       '/events/dismiss',
       EVENT,
       '/channels',
-      '/rejections',
-      '/quarantine',
+      '/refused',
       '/webhooks',
     ],
   ])('page %s says why in words, with 503 and Retry-After', async (path) => {
@@ -130,7 +141,7 @@ describe('once the secrets were sealed under another key than the process has', 
         status: 503,
         body: expect.stringMatching(/another key/),
       });
-    for (const path of ['/events', '/quarantine', '/metrics', '/api/events'])
+    for (const path of ['/events', '/refused', '/metrics', '/api/events'])
       expect(await inspected.raw(path)).toMatchObject({ status: 200 });
     expect(await inspected.api('/stats')).toMatchObject({ can_read_secrets: false });
     expect((await inspected.raw('/')).body).toContain('The stored secrets cannot be read');

@@ -30,16 +30,19 @@ describe('text of strangers that turns around or hides', () => {
   });
   afterAll(() => inspected.dispose());
 
-  test.each(['/', '/events', '/events/ID', '/rejections', '/quarantine', '/channels', '/webhooks'])(
+  test.each(['/', '/problems', '/events', '/events/ID', '/refused', '/channels', '/webhooks'])(
     'is visible on %s, and means the same in its JSON',
     async (path) => {
       const page = await inspected.raw(path.replace('ID', id), { headers: { accept: 'text/html' } });
       expect([page.status, hostileIn(page.body)]).toEqual([200, []]);
-      if (!/ID|events|rejections|quarantine/.test(path)) return;
+      if (!/problems|events|refused/.test(path)) return;
       expect(page.body).toContain('\\u202e');
-      const answer = await inspected.raw(`/api${path.replace('ID', id)}`);
-      expect(hostileIn(answer.body)).toEqual([]);
-      expect(JSON.stringify(JSON.parse(answer.body))).toContain('\u202e');
+      const apis = path === '/refused' ? ['/refusals', '/rejections', '/quarantine'] : [path];
+      for (const api of apis) {
+        const answer = await inspected.raw(`/api${api.replace('ID', id)}`);
+        expect(hostileIn(answer.body)).toEqual([]);
+        expect(JSON.stringify(JSON.parse(answer.body))).toContain('\u202e');
+      }
     },
   );
 
@@ -67,7 +70,8 @@ describe('long text of strangers', () => {
       expect((await inspected.deliver(body, 'forged')).status).toBe(401);
       const { rejections } = await inspected.api('/rejections');
       expect(rejections).toHaveLength(1);
-      const pages = await Promise.all(['/', '/rejections', '/webhooks'].map((path) => inspected.raw(path)));
+      const paths = ['/', '/refused', '/webhooks', '/api/refusals'];
+      const pages = await Promise.all(paths.map((path) => inspected.raw(path)));
       const texts = [JSON.stringify(rejections), ...inspected.log.lines, ...pages.map((page) => page.body)];
       expect(Math.max(...texts.map(longestRun))).toBeLessThanOrEqual(210);
     },
@@ -79,6 +83,6 @@ describe('long text of strangers', () => {
     await eventually('it is kept', async () => (await inspected.service.store.quarantineSize()) === 1);
     const { newest } = await inspected.api('/quarantine');
     expect(newest[0].body).toHaveLength(4000);
-    expect(longestRun((await inspected.raw('/quarantine')).body)).toBeLessThan(4000);
+    expect(longestRun((await inspected.raw('/refused')).body)).toBeLessThan(4000);
   });
 });

@@ -1,13 +1,23 @@
 import type { Request, Response, Router } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { Refused } from '../guard/refuse.ts';
+import type { registeredWebhooks } from '../watch/registered-webhooks.ts';
 import type { Watch } from '../watch/watch.ts';
 import type { BulkVerbs } from './verbs.ts';
 
-/** The sources of what the inspector shows: store and configuration of the service, its own watch, and what it does with many events. */
-export type Inspected = AdminNeeds & { readonly watch: Watch; readonly verbs: BulkVerbs };
+/** The sources of what the inspector shows: store and configuration of the service, its own watch, what it does with many events, and the provider. */
+export interface Inspected extends AdminNeeds {
+  readonly watch: Watch;
+  readonly verbs: BulkVerbs;
+  readonly registered: ReturnType<typeof registeredWebhooks>;
+}
+
+/** A switch as JSON and as query strings and forms have it. */
+export const flag = z
+  .union([z.boolean(), z.stringbool({ truthy: ['true', '1', 'on'], falsy: ['false', '0', ''] })])
+  .default(false);
 
 /** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { Refused } from '../guard/refuse.ts';
-import { type Endpoint, endpoint, type Inspected } from './endpoint.ts';
+import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import {
   event,
   eventDetailAnswer,
@@ -12,14 +12,11 @@ import {
   filterShape,
   isRestricted,
 } from './events.ts';
+import * as refused from './refusals.ts';
 import * as reports from './reports.ts';
 import { stats, statsAnswer } from './stats.ts';
 import { changeOne, countFor, type Wanted } from './verbs.ts';
-
-/** A switch as JSON and as query strings and forms have it. */
-const flag = z
-  .union([z.boolean(), z.stringbool({ truthy: ['true', '1', 'on'], falsy: ['false', '0', ''] })])
-  .default(false);
+import { webhooks, webhooksAnswer } from './webhooks.ts';
 
 const nothing = z.object({});
 const oneEvent = z.object({ id: eventIdText });
@@ -153,25 +150,59 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: (query) => reports.channels(inspected, query),
     }),
     endpoint({
+      path: '/problems',
+      summary:
+        'Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. Of each, the newest 10,000 ' +
+        'are looked at.',
+      input: nothing,
+      answer: reports.problemsAnswer,
+      run: () => reports.problems(inspected),
+    }),
+    endpoint({
+      path: '/refusals',
+      summary: 'Refused requests of all processes by reason, webhook and network, the last ones first.',
+      input: nothing,
+      answer: refused.refusalsAnswer,
+      run: () => refused.refusals(inspected),
+    }),
+    endpoint({
       path: '/rejections',
       summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
       input: nothing,
-      answer: reports.rejectionsAnswer,
-      run: () => reports.rejections(inspected),
+      answer: refused.rejectionsAnswer,
+      run: () => refused.rejections(inspected),
     }),
     endpoint({
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
       input: nothing,
-      answer: reports.quarantineAnswer,
-      run: () => reports.quarantine(inspected),
+      answer: refused.quarantineAnswer,
+      run: () => refused.quarantine(inspected),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/quarantine/admit',
+      summary:
+        'Admits from quarantine what a secret that is known now verifies. Storing a secret does so, too.',
+      input: refused.admitInput,
+      answer: z.object({ admitted: z.int().min(0), kept: z.int().min(0) }),
+      run: (which) => refused.admit(inspected, which),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/quarantine/drop',
+      summary: 'Drops notifications from quarantine, for good.',
+      input: refused.dropInput,
+      answer: z.object({ dropped: z.int().min(0) }),
+      run: (which) => refused.drop(inspected, which),
     }),
     endpoint({
       path: '/webhooks',
-      summary: 'Webhooks with a stored secret; the secrets themselves are not shown.',
+      summary:
+        'Webhooks at the provider, where it can be asked, and those with a stored secret; the secrets themselves are not shown.',
       input: nothing,
-      answer: reports.webhooksAnswer,
-      run: () => reports.webhooks(inspected),
+      answer: webhooksAnswer,
+      run: () => webhooks(inspected),
     }),
     endpoint({
       path: '/stats',

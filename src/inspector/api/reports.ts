@@ -1,11 +1,43 @@
 import { z } from 'zod';
-import { cut } from '../../base/text.ts';
-import { iso, isoOrNull, unprovenJson } from '../../store/lists/event-json.ts';
-import { adviceFor, rejectionResults } from '../watch/request-results.ts';
+import { iso, isoOrNull } from '../../store/lists/event-json.ts';
 import type { Inspected } from './endpoint.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);
+
+/** So many groups say what is wrong. Strangers and handlers could make thousands. */
+export const MOST_GROUPS = 100;
+
+export const problemsAnswer = z.object({
+  problems: z.array(
+    z.object({
+      error: z.string().describe('its first line; * stands for what differs. The filter `error` takes it'),
+      kind: z.string(),
+      site_id: z.string(),
+      status: z.enum(['dead', 'pending']).describe('pending: it waits after a failure'),
+      count,
+      first_at: time.describe('when the first and the last of them were received'),
+      last_at: time,
+      next_at: time.nullable().describe('when the next of those that wait is tried again'),
+    }),
+  ),
+  more: count.describe('further groups, which are smaller'),
+});
+
+/** Dead events, and those that wait after a failure, in groups: the largest first. */
+export async function problems({ store }: Inspected): Promise<z.input<typeof problemsAnswer>> {
+  const found = await store.problems();
+  return {
+    problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, ...group }) => ({
+      ...group,
+      site_id: siteId,
+      first_at: iso(firstAt),
+      last_at: iso(lastAt),
+      next_at: isoOrNull(nextAt),
+    })),
+    more: Math.max(0, found.length - MOST_GROUPS),
+  };
+}
 
 export const channelsAnswer = z.object({
   counts: z.object({ active: count, idle: count }),
@@ -43,104 +75,4 @@ export async function channels(
   }));
   const next = list.length < limit ? null : (list.at(-1)?.channel_id ?? null);
   return { counts: found.counts, channels: list, next };
-}
-
-export const rejectionsAnswer = z.object({
-  rejections: z.array(
-    z.object({
-      at: time,
-      status: z.int(),
-      result: z.enum(rejectionResults),
-      reason: z.string(),
-      path: z.string().nullable().describe('JSON Pointer of the first member that differs from the claims'),
-      kind: z.string(),
-      webhook_id: z.string(),
-      source: z.string(),
-      advice: z.string(),
-    }),
-  ),
-});
-
-export async function rejections({ watch }: Inspected): Promise<z.input<typeof rejectionsAnswer>> {
-  return {
-    rejections: watch.rejections.map(({ at, result, answer }) => ({
-      at: iso(at),
-      status: answer.status,
-      result,
-      reason: answer.refusal?.reason ?? answer.error ?? '',
-      path: answer.refusal?.reason === 'claims differ' ? answer.refusal.path : null,
-      kind: answer.kind,
-      webhook_id: answer.webhookId,
-      source: answer.source,
-      advice: adviceFor(result, answer),
-    })),
-  };
-}
-
-export const quarantineAnswer = z.object({
-  total: count,
-  webhooks: z.array(
-    z.object({ webhook_id: z.string(), notifications: count, first_at: time, last_at: time }),
-  ),
-  newest: z.array(
-    z.object({
-      webhook_id: z.string(),
-      kind: z.string(),
-      site_id: z.string(),
-      resource: z.string(),
-      event_time: time.nullable(),
-      received_at: time,
-      deliveries: count.describe('how often it came, with the same token'),
-      source: z.string(),
-      body: z.string().describe('its first 4,000 characters'),
-    }),
-  ),
-});
-
-const NEWEST_QUARANTINED = 100;
-/** Enough of a body that nobody has verified: of a hundred whole ones, a page could have many megabytes. */
-const LONGEST_BODY = 4000;
-
-export async function quarantine({ store }: Inspected): Promise<z.input<typeof quarantineAnswer>> {
-  const { total, webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
-  return {
-    total,
-    webhooks: webhooks.map(({ webhookId, notifications, firstAt, lastAt }) => ({
-      webhook_id: webhookId,
-      notifications,
-      first_at: iso(firstAt),
-      last_at: iso(lastAt),
-    })),
-    newest: newest.map((entry) => {
-      const { id: _, ...json } = unprovenJson(entry);
-      return { ...json, body: cut(entry.body, LONGEST_BODY) };
-    }),
-  };
-}
-
-export const webhooksAnswer = z.object({
-  webhooks: z.array(
-    z.object({
-      webhook_id: z.string(),
-      secrets: z.array(z.object({ created_at: time, retires_at: time.nullable() })),
-    }),
-  ),
-  fallback: z
-    .boolean()
-    .describe('WEBHOOK_SECRET is set: it serves every webhook that never had a stored secret'),
-});
-
-/** The webhooks with stored secrets. The secrets themselves are not shown. */
-export async function webhooks({ store, config }: Inspected): Promise<z.input<typeof webhooksAnswer>> {
-  const known = Map.groupBy(await store.secrets(), ({ webhookId }) => webhookId);
-  return {
-    webhooks: [...known].map(([webhook_id, secrets]) => ({
-      webhook_id,
-      secrets: secrets.map(({ createdAt, retireAt }) => ({
-        created_at: iso(createdAt),
-        retires_at: isoOrNull(retireAt),
-      })),
-    })),
-    fallback: config.WEBHOOK_SECRET !== undefined,
-  };
 }

@@ -159,10 +159,10 @@ async function webhooksWithSecret(store: EventStore): Promise<ReadonlySet<string
 }
 
 /** How many of the newest events are looked at for one of a webhook. */
-const NEAR = 1000;
+export const NEAR = 1000;
 
 /** When the newest event, or the newest of a webhook, came in; undefined if none of the newest `reach` events is one. */
-async function newestReceipt(store: EventStore, reach: number, webhook?: string) {
+export async function newestReceipt(store: EventStore, reach: number, webhook?: string) {
   const { events } = await store.search({ webhook }, { limit: 1, reach });
   return events[0]?.receivedAt;
 }

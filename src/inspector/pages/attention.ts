@@ -48,13 +48,13 @@ export function concernsOf(stats: StatsAnswer, now: number): readonly Concern[] 
       grave: true,
       text: `Nothing gets in: ${all} of the last 10 minutes ${were} refused`,
       advice: `If your provider sent them, its notifications do not arrive. Look at the reasons: ${REASONS}.`,
-      path: 'rejections',
+      path: 'refused',
     },
     ...recent.refused_webhooks.map(({ webhook_id: id, refused }) => ({
       grave: true,
       text: `Nothing of webhook ${id} gets in: ${plural(refused, 'request was', 'requests were')} refused, and none accepted`,
       advice: `Its secret may be the wrong one: npx hookkit webhooks import --id ${id} --secret-file FILE --replace. Else look at the reasons.`,
-      path: 'rejections',
+      path: 'refused',
     })),
     !stats.can_read_secrets && {
       grave: true,
@@ -87,13 +87,13 @@ export function concernsOf(stats: StatsAnswer, now: number): readonly Concern[] 
         grave: false,
         text: `${plural(rejected, 'request was', 'requests were')} refused in the last 10 minutes`,
         advice: `Look at the reasons: ${REASONS}.`,
-        path: 'rejections',
+        path: 'refused',
       },
     quarantined > 0 && {
       grave: false,
       text: `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine`,
       advice: 'Store the secret of their webhook: then they are verified and admitted.',
-      path: 'quarantine',
+      path: 'refused',
     },
   ];
   return concerns

@@ -1,15 +1,21 @@
 import express, { Router } from 'express';
-import { type Inspected, parsed } from '../api/endpoint.ts';
-import { channels, channelsQuery, quarantine, rejections, webhooks } from '../api/reports.ts';
+import { z } from 'zod';
+import { type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
+import { admit, admitInput, drop, dropInput, quarantine, refusals } from '../api/refusals.ts';
+import { channels, channelsQuery, problems } from '../api/reports.ts';
 import { stats } from '../api/stats.ts';
+import { webhooks } from '../api/webhooks.ts';
 import { concernsOf } from './attention.ts';
 import { bulkPage, changeEvent, changeMany, eventPage, eventsPage } from './events-page.ts';
-import type { Page, Render } from './render.ts';
+import { type Page, type Render, rootOf } from './render.ts';
 
-/** Every page, for people. Reading works without JavaScript, and so does replaying. */
+const number = z.coerce.number().int().min(0).optional();
+const settled = z.object({ admitted: number, kept: number, dropped: number });
+
+/** Every page, for people. Reading works without JavaScript, and so do forms. */
 export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
-  const { store, clock, config } = inspected;
+  const { store, clock, config, log } = inspected;
   const pages: Readonly<Record<string, Page>> = {
     '/': async (_req, _res, asked) => {
       const known = await stats(inspected, asked);
@@ -35,16 +41,11 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
         ...(await channels(inspected, asked)),
       };
     },
-    '/rejections': async () => ({
-      view: 'rejections',
-      title: 'Rejections',
-      ...(await rejections(inspected)),
-    }),
-    '/quarantine': async () => ({
-      view: 'quarantine',
-      title: 'Quarantine',
-      ...(await quarantine(inspected)),
-    }),
+    '/problems': async () => ({ view: 'problems', title: 'Problems', ...(await problems(inspected)) }),
+    '/refused': async ({ query }) => {
+      const [refused, kept] = await Promise.all([refusals(inspected), quarantine(inspected)]);
+      return { view: 'refused', title: 'Refused', ...refused, kept, done: parsed(settled, query) };
+    },
     '/webhooks': async () => ({ view: 'webhooks', title: 'Webhooks', ...(await webhooks(inspected)) }),
   };
   for (const [path, page] of Object.entries(pages)) {
@@ -60,5 +61,15 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     router.post(`/events/${verb}`, form, changeMany(inspected, verb));
     router.post(`/events/:id/${verb}`, form, changeEvent(inspected, verb));
   }
+  router.post('/quarantine/admit', form, async (req, res) => {
+    const { admitted, kept } = await admit(inspected, inputOf(admitInput, req));
+    logDone(log, req, { admitted, kept });
+    res.redirect(303, `${rootOf(req)}refused?admitted=${admitted}&kept=${kept}`);
+  });
+  router.post('/quarantine/drop', form, async (req, res) => {
+    const { dropped } = await drop(inspected, inputOf(dropInput, req));
+    logDone(log, req, { dropped });
+    res.redirect(303, `${rootOf(req)}refused?dropped=${dropped}`);
+  });
   return router;
 }

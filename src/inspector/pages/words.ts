@@ -46,6 +46,8 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   dead: '✕',
   failed: '✕',
   dismissed: '–',
+  live: '✓',
+  missing: '✕',
   active: '●',
   idle: '○',
 };

@@ -63,10 +63,14 @@ export function resultOf({ status, recorded, refusal }: Answered): Result {
   return status === 401 && refusal ? reasonOf(refusal) : (BY_STATUS[status] ?? 'failed');
 }
 
-export function adviceFor(result: RejectionResult, { error = '', webhookId }: Answered): string {
+/** @param result one of a later version has no advice here */
+export function adviceFor(
+  result: string,
+  { error = '', webhookId }: Pick<Answered, 'webhookId'> & { error?: string | undefined },
+): string {
   if (result === 'no_secret' && webhookId === '')
     return 'The notification names no webhook: WEBHOOK_SECRET alone could verify it. The provider names one.';
   if (result === 'malformed_body' && error.includes('cannot be read'))
     return 'The request ended before its body had come: its client or a proxy was cut off, or too slow (REQUEST_TIMEOUT_MS).';
-  return ADVICE[result];
+  return isRejection(result) ? ADVICE[result] : '';
 }

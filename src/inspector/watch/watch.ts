@@ -23,11 +23,27 @@ const LAST_MS = 1000;
 /** Strangers can name any webhook: more groups than these are not counted until the next report. */
 const MOST_GROUPS = 1000;
 
+const NOTHING = { stats: [], refusals: [] };
+
+/** Adds refused requests to their group. */
+function addTo(groups: Map<string, Refusals>, more: Refusals): void {
+  const key = JSON.stringify([more.reason, more.webhookId, more.network]);
+  const known = groups.get(key);
+  if (!known && groups.size >= MOST_GROUPS) return;
+  const { firstAt, lastAt, count } = known ?? { ...more, count: 0 };
+  groups.set(key, {
+    ...more,
+    firstAt: Math.min(firstAt, more.firstAt),
+    lastAt: Math.max(lastAt, more.lastAt),
+    count: count + more.count,
+  });
+}
+
 /** What this process has counted and not stored yet, by minute, kind and result. */
 class Stats {
   readonly #counted = new Map<string, Counted>();
   readonly #refused = new Map<string, Refusals>();
-  #beingStored: readonly Counted[] = [];
+  #beingStored: Pick<Report, 'stats' | 'refusals'> = NOTHING;
   #ofDay: { readonly readAt: number; readonly sums: Promise<readonly Sum[]> } | undefined;
 
   count(result: Counter, ms: number, now: number, kind?: string): void {
@@ -46,14 +62,7 @@ class Stats {
   /** Counts a refused request. @param reason why it could not be verified, whatever it was told */
   refused(reason: string, { webhookId, source }: Answered, now: number): void {
     const network = networkOf(source);
-    this.#addRefusals({ reason, webhookId, network, firstAt: now, lastAt: now, count: 1 });
-  }
-
-  #addRefusals(more: Refusals): void {
-    const key = JSON.stringify([more.reason, more.webhookId, more.network]);
-    const known = this.#refused.get(key);
-    if (known) this.#refused.set(key, { ...known, lastAt: more.lastAt, count: known.count + more.count });
-    else if (this.#refused.size < MOST_GROUPS) this.#refused.set(key, more);
+    addTo(this.#refused, { reason, webhookId, network, firstAt: now, lastAt: now, count: 1 });
   }
 
   /** Reports it to the store. What the store does not take is reported with the next. */
@@ -64,15 +73,24 @@ class Stats {
     const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
     this.#counted.clear();
     this.#refused.clear();
-    this.#beingStored = stats;
+    this.#beingStored = { stats, refusals };
     try {
       await store.report({ instance, stats, refusals });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');
       for (const one of stats) this.#add(one);
-      for (const one of refusals) this.#addRefusals(one);
+      for (const one of refusals) addTo(this.#refused, one);
     }
-    this.#beingStored = [];
+    this.#beingStored = NOTHING;
+  }
+
+  /** Refused requests of all processes in groups, the last ones first. */
+  async refusals(store: Pick<EventStore, 'refusals'>): Promise<readonly Refusals[]> {
+    const stored = await store.refusals();
+    const groups = new Map<string, Refusals>();
+    for (const one of [...this.#refused.values(), ...this.#beingStored.refusals, ...stored])
+      addTo(groups, one);
+    return [...groups.values()].toSorted((one, other) => other.lastAt - one.lastAt);
   }
 
   /** What all processes have counted in each minute since a time. */
@@ -97,7 +115,9 @@ class Stats {
     by: 'minute' | 'kind',
   ): Promise<readonly Sum[]> {
     const stored = await store.stats(since, by);
-    const own = [...this.#beingStored, ...this.#counted.values()].filter(({ minute }) => minute >= since);
+    const own = [...this.#beingStored.stats, ...this.#counted.values()].filter(
+      ({ minute }) => minute >= since,
+    );
     return [...stored, ...own.map((one) => ({ ...one, name: one[by] }))];
   }
 }

@@ -51,8 +51,8 @@ function quarantineReads() {
     },
 
     async quarantineSummary(db: Db, page: { readonly newest: number }): Promise<QuarantineSummary> {
-      const webhooks = (await waitingWebhooks(db)).sort((one, other) => other.lastAt - one.lastAt);
-      return { total: await quarantineSize(db, {}), webhooks, newest: await db.all(newestFirst, page) };
+      const [total, webhooks] = [await quarantineSize(db, {}), await waitingWebhooks(db)];
+      return { total, webhooks, newest: await db.all(newestFirst, page) };
     },
   };
 }

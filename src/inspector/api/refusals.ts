@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { cut } from '../../base/text.ts';
+import { admitWaiting } from '../../receiver/admissions.ts';
+import type { Refusals } from '../../store/event-store.ts';
+import { iso, unprovenJson } from '../../store/lists/event-json.ts';
+import { Refused } from '../guard/refuse.ts';
+import { adviceFor, rejectionResults } from '../watch/request-results.ts';
+import { flag, type Inspected } from './endpoint.ts';
+import { filterShape } from './events.ts';
+import { MOST_GROUPS } from './reports.ts';
+
+const time = z.iso.datetime();
+const count = z.int().min(0);
+
+export const refusalAnswer = z.object({
+  reason: z.string(),
+  webhook_id: z.string().describe('as the requests claimed it; empty where they named none'),
+  network: z.string(),
+  first_at: time,
+  last_at: time,
+  count,
+  advice: z.string(),
+});
+
+export const refusalsAnswer = z.object({
+  refusals: z.array(refusalAnswer),
+  more: count.describe('further groups, whose last request is older'),
+});
+
+/** Refused requests of all processes by reason, webhook and network: the last ones first. */
+export async function refusals({ watch, store }: Inspected): Promise<z.input<typeof refusalsAnswer>> {
+  const found = await watch.stats.refusals(store);
+  return {
+    refusals: found.slice(0, MOST_GROUPS).map(refusalJson),
+    more: Math.max(0, found.length - MOST_GROUPS),
+  };
+}
+
+export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count }: Refusals) {
+  const times = { first_at: iso(firstAt), last_at: iso(lastAt) };
+  return {
+    reason,
+    webhook_id: webhookId,
+    network,
+    ...times,
+    count,
+    advice: adviceFor(reason, { webhookId }),
+  };
+}
+
+export const rejectionsAnswer = z.object({
+  rejections: z.array(
+    z.object({
+      at: time,
+      status: z.int(),
+      result: z.enum(rejectionResults),
+      reason: z.string(),
+      path: z.string().nullable().describe('JSON Pointer of the first member that differs from the claims'),
+      kind: z.string(),
+      webhook_id: z.string(),
+      source: z.string(),
+      advice: z.string(),
+    }),
+  ),
+});
+
+export async function rejections({ watch }: Inspected): Promise<z.input<typeof rejectionsAnswer>> {
+  return {
+    rejections: watch.rejections.map(({ at, result, answer }) => ({
+      at: iso(at),
+      status: answer.status,
+      result,
+      reason: answer.refusal?.reason ?? answer.error ?? '',
+      path: answer.refusal?.reason === 'claims differ' ? answer.refusal.path : null,
+      kind: answer.kind,
+      webhook_id: answer.webhookId,
+      source: answer.source,
+      advice: adviceFor(result, answer),
+    })),
+  };
+}
+
+export const quarantineAnswer = z.object({
+  total: count,
+  webhooks: z.array(
+    z.object({ webhook_id: z.string(), notifications: count, first_at: time, last_at: time }),
+  ),
+  newest: z.array(
+    z.object({
+      webhook_id: z.string(),
+      kind: z.string(),
+      site_id: z.string(),
+      resource: z.string(),
+      event_time: time.nullable(),
+      received_at: time,
+      deliveries: count.describe('how often it came, with the same token'),
+      source: z.string(),
+      body: z.string().describe('its first 4,000 characters'),
+    }),
+  ),
+});
+
+const NEWEST_QUARANTINED = 100;
+/** Enough of a body that nobody has verified: of a hundred whole ones, a page could have many megabytes. */
+const LONGEST_BODY = 4000;
+
+export async function quarantine({ store }: Inspected): Promise<z.input<typeof quarantineAnswer>> {
+  const { total, webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
+  return {
+    total,
+    webhooks: webhooks.map(({ webhookId, notifications, firstAt, lastAt }) => ({
+      webhook_id: webhookId,
+      notifications,
+      first_at: iso(firstAt),
+      last_at: iso(lastAt),
+    })),
+    newest: newest.map((entry) => {
+      const { id: _, ...json } = unprovenJson(entry);
+      return { ...json, body: cut(entry.body, LONGEST_BODY) };
+    }),
+  };
+}
+
+export const admitInput = z.object({ webhook: filterShape.webhook });
+
+/** Admits from quarantine what a secret that is known now verifies. */
+export async function admit({ store, config }: Inspected, { webhook }: z.output<typeof admitInput>) {
+  const admitted = await admitWaiting(store, config, webhook);
+  return { admitted, kept: await store.quarantineSize(webhook) };
+}
+
+export const dropInput = z.object({
+  webhook: filterShape.webhook,
+  before: filterShape.since.describe('only those that came before this time'),
+  all: flag.describe('must be true if neither is given'),
+});
+
+/** Drops notifications from quarantine, for good. @throws Refused if this would be all of them, and nobody said so */
+export async function drop(
+  { store, clock }: Inspected,
+  { webhook, before, all }: z.output<typeof dropInput>,
+) {
+  if (webhook === undefined && before === undefined && !all)
+    throw new Refused(400, 'say which notifications: webhook or before, or all: true');
+  return { dropped: await store.dropQuarantined({ webhook, before: before ?? clock.now() + 1 }) };
+}

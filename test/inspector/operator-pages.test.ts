@@ -1,0 +1,166 @@
+import { describe, expect, test } from '@jest/globals';
+import { MockProvider } from '../../src/mock/index.ts';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
+import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
+
+const inspect = inspectedForEachTest();
+const RIGHT = 'the-right-secret-of-thirty-two-bytes';
+const MARKUP = '"><script>run()</script>';
+
+const page = async ({ raw }: Inspected, path: string) =>
+  (await raw(path, { headers: { accept: 'text/html' } })).body;
+const post = ({ raw, url }: Inspected, path: string, body = '') => {
+  const type = path.startsWith('/api/') ? 'application/json' : 'application/x-www-form-urlencoded';
+  const length = `${Buffer.byteLength(body)}`;
+  const headers = { origin: url, 'content-type': type, 'content-length': length };
+  return raw(path, { method: 'POST', headers, body });
+};
+const kept = ({ service }: Inspected, count: number) =>
+  eventually(`${count} are in quarantine`, async () => (await service.store.quarantineSize()) === count);
+const doneOf = ({ log }: Inspected) =>
+  log.withMessage('done at the inspector').map(({ path, asked, answer }) => ({ path, asked, answer }));
+
+test('problems are groups of dead and waiting events that lead to their events, and a line where there are none', async () => {
+  const inspected = await inspect(
+    {
+      media_deleted: ({ media_id: id }) => {
+        throw new Error(`archive answered 503 for ${id} after 7 ms ${MARKUP}`);
+      },
+    },
+    { RETRY_BASE_MS: '600000', RETRY_CAP_MS: '600000' },
+  );
+  expect(await page(inspected, '/problems')).toContain('No event is dead, and none waits after a failure');
+  for (const media_id of ['one', 'two'])
+    await inspected.deliver(notification({ event: 'media_deleted', media_id }));
+  await inspected.deliver(notification({ event: 'media_deleted', media_id: undefined }));
+  const problems = async () => (await inspected.api('/problems')).problems;
+  await eventually('both wait', async () => (await problems())[0]?.count === 2);
+  expect(await problems()).toMatchObject([
+    { status: 'pending', kind: 'media_deleted', site_id: 'jsPxIVHl', next_at: expect.any(String) },
+    { status: 'dead', error: expect.stringContaining('invalid payload'), count: 1, next_at: null },
+  ]);
+  const html = await page(inspected, '/problems');
+  expect(html).not.toContain('<script>run');
+  const queries = [...html.matchAll(/href="events\?([^"]+)"/g)].map(([, query = '']) =>
+    query.replaceAll('&amp;', '&'),
+  );
+  for (const [at, count] of [2, 1].entries()) {
+    expect((await inspected.api(`/events?${queries[at]}`)).events).toHaveLength(count);
+    for (const verb of ['replay', 'dismiss'])
+      expect(html).toContain(`href="events/${verb}?${queries[at]?.replaceAll('&', '&amp;')}"`);
+  }
+});
+
+describe('what was refused', () => {
+  test('has the reason and the webhook, when its secret is wrong and its source is throttled, whichever process refused it', async () => {
+    const inspected = await inspect({}, { REJECT_LIMIT: '2' });
+    const statuses = [];
+    for (let n = 0; n < 6; n++)
+      statuses.push((await inspected.deliver(notification({ media_id: `m${n}` }), RIGHT)).status);
+    expect(statuses).toEqual([401, 401, 429, 429, 429, 429]);
+    const network = '127.0.0.0/24';
+    const group = { reason: 'bad_signature', webhook_id: WEBHOOK, network, count: 6 };
+    expect(await inspected.api('/refusals')).toMatchObject({ refusals: [group], more: 0 });
+    const other = { reason: 'no_secret', webhookId: 'other', network, firstAt: 1, lastAt: 2, count: 3 };
+    const mine = { ...other, reason: 'bad_signature', webhookId: WEBHOOK };
+    const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
+    await inspected.service.store.report({ instance, stats: [], refusals: [other, mine] });
+    const [first, second] = (await inspected.api('/refusals')).refusals;
+    expect(first).toMatchObject({ ...group, count: 9, first_at: new Date(1).toISOString() });
+    expect(second).toMatchObject({ webhook_id: 'other', count: 3 });
+    expect(await page(inspected, '/refused')).toMatch(/bad signature<\/b> 9 times, webhook\s+.*2yW4KmiG/);
+  });
+
+  test('stays a short page without markup, when a stranger names hundreds of odd webhooks', async () => {
+    const inspected = await inspect();
+    const odd = Array.from({ length: 130 }, (_, n) => ({ webhook_id: `${MARKUP}${n}`, media_id: MARKUP }));
+    await Promise.all(odd.map((members) => inspected.deliver(notification(members), RIGHT)));
+    await inspected.deliver(notification(), RIGHT);
+    await kept(inspected, 131);
+    const html = await page(inspected, '/refused');
+    expect(html).not.toContain('<script>run');
+    expect(html.match(/<li>/g)?.length).toBeLessThan(160);
+    expect(html.length).toBeLessThan(120_000);
+    expect(html).toContain('And 31 older groups');
+    expect(await page(inspected, '/webhooks')).not.toContain('run()');
+    expect((await inspected.api('/webhooks')).webhooks).toMatchObject([
+      { webhook_id: WEBHOOK, last_refused: { reason: 'bad_signature' }, last_accepted_at: null },
+    ]);
+  });
+});
+
+describe('what is in quarantine', () => {
+  test('is dropped for one webhook, up to a time, or for all if somebody says so, and the log says who did it', async () => {
+    const inspected = await inspect();
+    for (const webhook_id of ['gone', MARKUP, 'third']) {
+      for (const media_id of ['a', 'b'])
+        await inspected.deliver(notification({ webhook_id, media_id }), RIGHT);
+    }
+    await kept(inspected, 6);
+    expect(await post(inspected, '/api/quarantine/drop', '{"webhook":""}')).toMatchObject({ status: 400 });
+    const old = JSON.stringify({ webhook: 'gone', before: '2020-01-01' });
+    expect((await post(inspected, '/api/quarantine/drop', old)).body).toBe('{"dropped":0}');
+    const html = await page(inspected, '/refused');
+    const [form = ''] = html.match(/quarantine\/drop\?webhook=%22[^"]+/) ?? [];
+    const answer = await post(inspected, `/${form.replaceAll('&amp;', '&')}`);
+    expect(answer).toMatchObject({ status: 303, headers: { location: '../refused?dropped=2' } });
+    await kept(inspected, 4);
+    expect(await page(inspected, '/refused?dropped=2')).toContain('2 notifications were dropped');
+    expect((await post(inspected, '/api/quarantine/drop', '{"all":true}')).body).toBe('{"dropped":4}');
+    expect(doneOf(inspected)).toMatchObject([
+      { path: '/api/quarantine/drop', answer: { dropped: 0 } },
+      { path: '/quarantine/drop', asked: { webhook: MARKUP }, answer: { dropped: 2 } },
+      { path: '/api/quarantine/drop', asked: { all: true }, answer: { dropped: 4 } },
+    ]);
+  });
+
+  test('stays, when no known secret verifies it, whatever webhook the form for admission names', async () => {
+    const inspected = await inspect({ media_available() {} });
+    await inspected.deliver(notification(), RIGHT);
+    await inspected.deliver(notification({ webhook_id: 'gone' }), RIGHT);
+    await kept(inspected, 2);
+    const answer = await post(inspected, '/quarantine/admit?webhook=gone');
+    expect(answer.headers.location).toBe('../refused?admitted=0&kept=1');
+    expect((await post(inspected, '/api/quarantine/admit', '{}')).body).toBe('{"admitted":0,"kept":2}');
+    expect(doneOf(inspected)).toHaveLength(2);
+  });
+});
+
+describe('webhooks', () => {
+  test('have name, URL and sites from the provider, which is asked once a minute at most, and their standing', async () => {
+    const provider = await MockProvider.start({ port: 0, seed: 3 });
+    const metadata = { name: MARKUP, webhook_url: 'https://hooks.example/in', site_ids: ['site0001'] };
+    const { id } = provider.createWebhook({ ...metadata, events: [...kindNames] });
+    const env = { PROVIDER_BASE_URL: provider.url, PROVIDER_API_SECRET: 'mock-api-secret' };
+    const inspected = await inspect({ media_available() {} }, env);
+    await inspected.deliver(notification());
+    await inspected.service.store.retireSecret(WEBHOOK, 'former', Date.now() + 60_000);
+    const told = () => inspected.api('/webhooks');
+    const { webhooks, asked_at: asked } = await told();
+    expect(webhooks).toMatchObject([
+      { webhook_id: id, provider: metadata, secret: 'missing', last_accepted_at: null },
+      { webhook_id: WEBHOOK, provider: null, secret: 'live', last_accepted_at: expect.any(String) },
+    ]);
+    const html = await page(inspected, '/webhooks');
+    for (const text of ['https://hooks.example/in', 'site0001', 'gone at the provider', 'missing'])
+      expect(html).toContain(text);
+    expect(html).not.toContain('<script>run');
+    provider.createWebhook({ ...metadata, events: [...kindNames] });
+    expect(await told()).toMatchObject({ asked_at: asked, webhooks: { length: 2 } });
+    await provider.close();
+  });
+
+  test('say why the provider did not answer, and that it cannot be asked without its secret', async () => {
+    const refused = { PROVIDER_BASE_URL: 'http://127.0.0.1:9', PROVIDER_API_SECRET: 'api-secret-of-ours' };
+    const inspected = await inspect({}, refused);
+    expect(await inspected.api('/webhooks')).toMatchObject({
+      ask_error: expect.stringContaining('unreachable'),
+    });
+    const html = await page(inspected, '/webhooks');
+    expect(html).toContain('The provider gave no names');
+    expect(html).not.toMatch(/gone at the provider|api-secret-of-ours/);
+    expect(await page(await inspect(), '/webhooks')).toMatch(/PROVIDER_API_SECRET<\/code> is not set/);
+  });
+});
