@@ -17,7 +17,11 @@ interface OptionalRoom {
 }
 
 const rooms: readonly OptionalRoom[] = [
-  { room: 'inspector', folders: ['inspector'], mounts: { 'start.ts': /^.*createInspector.*\n/gm } },
+  {
+    room: 'inspector',
+    folders: ['inspector', 'cli/status.ts'],
+    mounts: { 'start.ts': /^.*createInspector.*\n/gm, 'cli/main.ts': /^ {2}status: .*\n/gm },
+  },
   {
     room: 'mock',
     // The kit for tests of handlers is built on it.

@@ -19,9 +19,19 @@ export interface Engine {
   ): Promise<Output<Operations, N>>;
   /** Reads, beside the writes. */
   read<N extends keyof Reads>(name: N, input: Input<Reads, N>): Promise<Output<Reads, N>>;
+  /** How large it is. @throws KitError STORE_UNAVAILABLE */
+  size(): Promise<DatabaseSize>;
   /** Has what was deleted gone from the file. */
   compact(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** How large a database is, and how much room its disk has; a database server does not tell the latter. */
+export interface DatabaseSize {
+  readonly bytes: number;
+  readonly free?: number;
+  /** whether that is enough: `scarce` where the next backlog may fill the disk, `none` where it is as good as full */
+  readonly room?: 'enough' | 'scarce' | 'none';
 }
 
 export interface StoreOptions {

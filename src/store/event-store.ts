@@ -26,6 +26,7 @@ import type {
 } from './stored.ts';
 import type { Vault } from './vault.ts';
 
+export type { DatabaseSize } from './engine.ts';
 export type { Instance, Refusals, Report, Stat, Sum } from './lists/reports.ts';
 export type * from './lists/types.ts';
 export type { LeaseKey, Settled } from './operations/settle.ts';
@@ -392,6 +393,9 @@ export class EventStore {
 
   /** What all processes have counted since a time, by minutes or kinds. */
   readonly stats = (since: number, by: 'minute' | 'kind') => this.#engine.read('stats', { since, by });
+
+  /** How large the database is, and how much room its disk has. */
+  readonly size = () => this.#engine.size();
 
   /** Resolves if the store can commit. */
   readonly ping = () => this.#engine.write('ping', {});

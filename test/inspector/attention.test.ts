@@ -1,46 +1,39 @@
-import { describe, expect, test } from '@jest/globals';
-import { concernsOf } from '../../src/inspector/pages/attention.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { parseConfig } from '../../src/config.ts';
+import { concernsOf } from '../../src/inspector/api/attention.ts';
+import { openConfigured } from '../../src/store/open.ts';
+import { testDatabase } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { notification, WEBHOOK } from '../support/genuine.ts';
+import { notification, SECRET, WEBHOOK } from '../support/genuine.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
-type Stats = Parameters<typeof concernsOf>[0];
-const nothing = { mean: null, slowest: null };
+type Snapshot = Parameters<typeof concernsOf>[0];
 
-/** What the API says of a quiet service, with some of its last ten minutes changed. */
-function statsOf(recent: Partial<Stats['last_10_minutes']>, more: Partial<Stats> = {}): Stats {
-  const columns = {
-    ...{ times: [], accepted: [], duplicate: [], rejected: [], not_recorded: [], handled: [], failed: [] },
-    ...{ ack_mean: [], ack_slowest: [], handler_mean: [], handler_slowest: [] },
-  };
-  return {
-    instance: 'test',
-    started_at: '2026-01-01T00:00:00.000Z',
-    events: { pending: 0, running: 0, dead: 0 },
-    oldest_pending_at: null,
-    last_recorded_at: null,
-    quarantined: 0,
-    can_record: true,
-    can_read_secrets: true,
-    last_10_minutes: {
-      ...{ accepted: 0, duplicate: 0, rejected: 0, not_recorded: 0, handled: 0, failed: 0 },
-      ...{ refused_webhooks: [], ack_ms: nothing, handler_ms: nothing, commit_ms: nothing },
-      ...recent,
-    },
-    last_hour: columns,
-    last_day: [],
-    ...more,
-  };
-}
+const inspect = inspectedForEachTest();
 
-const FULL = 'Nothing can be recorded';
+const GIB = 1024 ** 3;
+const FULL = 'Nothing can be recorded: database or disk is full';
 const NONE_RECORDED = 'Nothing was recorded in the last 10 minutes: 3 requests got 503 or 500';
 const SOME_NOT_RECORDED = '3 requests were not recorded in the last 10 minutes';
-const NONE_IN = 'Nothing gets in: all 3 requests of the last 10 minutes were refused';
-const SOME_REFUSED = '3 requests were refused in the last 10 minutes';
+const NONE_IN = 'Nothing gets in: all 3 requests of the last 10 minutes were refused: no token';
+const SOME_REFUSED = '3 requests were refused in the last 10 minutes: no token';
 
 describe('the overview', () => {
+  let quiet: Snapshot;
+  beforeAll(async () => {
+    const inspected = await inspect();
+    quiet = await inspected.api('/stats');
+  });
+  const told = (more: object, recent: object = {}) => {
+    const last_10_minutes = { ...quiet.last_10_minutes, refused_for: ['no_token'], ...recent };
+    const found = concernsOf({ ...quiet, ...more, last_10_minutes }, Date.now());
+    for (const { advice } of found) expect(advice.length).toBeGreaterThan(30);
+    return found.map(({ grave, text }) => `${grave ? 'grave' : 'minor'}: ${text}`);
+  };
+
   // Which of: accepted, duplicate, rejected, not recorded, and whether the store can commit.
   test.each([
     ['----  ok', []],
@@ -55,17 +48,33 @@ describe('the overview', () => {
     ['ADRN not', [`grave: ${FULL}`, `grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
   ])('says what is wrong, and how grave it is, when this happened: %s', (what, expected) => {
     const count = (letter: string) => (what.includes(letter) ? 3 : 0);
-    const stats = statsOf(
-      { accepted: count('A'), duplicate: count('D'), rejected: count('R'), not_recorded: count('N') },
-      { can_record: what.endsWith(' ok') },
-    );
-    const told = concernsOf(stats, 0);
-    expect(told.map(({ grave, text }) => `${grave ? 'grave' : 'minor'}: ${text}`)).toEqual(expected);
-    for (const { advice } of told) expect(advice.length).toBeGreaterThan(30);
+    const counts = { accepted: count('A'), duplicate: count('D'), rejected: count('R') };
+    const cannot_record = what.endsWith(' ok') ? null : 'database or disk is full';
+    expect(told({ cannot_record }, { ...counts, not_recorded: count('N') })).toEqual(expected);
+  });
+
+  const disk = (free_bytes: number | null, room: string | null) => ({
+    disk: { database_bytes: 1, free_bytes, room },
+  });
+  const paused = { reason: 'x', by: 'me', since: ago(0) };
+  test.each([
+    ['the disk has little room', 'minor: The disk .* 0.50 GiB left', disk(GIB / 2, 'scarce')],
+    ['the disk has hardly any', 'grave: The disk .* 0.05 GiB left', disk(GIB / 20, 'none')],
+    ['nobody knows of the disk', '', disk(null, null)],
+    ['no handler comes', 'grave: An event has been ready for 1 min', { oldest_ready_at: ago(90_000) }],
+    ['handlers come soon', '', { oldest_ready_at: ago(50_000) }],
+    ['handling is paused', 'grave: .*paused.*by me: x', { oldest_ready_at: ago(90_000), paused }],
+    ['an event waits', 'grave: An event has waited for 6 min', { oldest_pending_at: ago(400_000) }],
+    ['the key was changed', 'grave: The stored secrets cannot be read', { can_read_secrets: false }],
+    ['no server runs', 'grave: No server runs', { instance: null, instances: [] }],
+  ] as const)('says, when %s: %s', (_what, expected, more) => {
+    expect(told(more)).toEqual(expected === '' ? [] : [expect.stringMatching(`^${expected}`)]);
   });
 });
 
-const inspect = inspectedForEachTest();
+function ago(ms: number): string {
+  return new Date(Date.now() - ms).toISOString();
+}
 
 /** The overview as its reader sees it, on one line. */
 async function overview({ url }: Inspected): Promise<string> {
@@ -101,7 +110,7 @@ describe('the overview of a running service', () => {
     await inspected.deliver(notification());
     await send(inspected, 'hookTwo2', 'a', 'b', 'c');
     await send(inspected, 'madeUp99', 'a', 'b', 'c');
-    await shows(inspected, /Nothing of webhook hookTwo2 gets in: 3 requests were refused, and none accepted/);
+    await shows(inspected, /Nothing of webhook hookTwo2 gets in: bad signature 3 requests were refused/);
     expect(await overview(inspected)).not.toMatch(/madeUp99|Nothing gets in/);
     await inspected.deliver(
       notification({ webhook_id: 'hookTwo2', media_id: 'd' }),
@@ -113,11 +122,14 @@ describe('the overview of a running service', () => {
   test('is no longer alarmed, when the right secret has come and admitted what was refused, and forgeries follow', async () => {
     const inspected = await inspect();
     await send(inspected, WEBHOOK, 'a', 'b', 'c');
-    await shows(inspected, new RegExp(`Nothing gets in.*Nothing of webhook ${WEBHOOK} gets in: 3 requests`));
+    await shows(
+      inspected,
+      new RegExp(`Nothing gets in.*Nothing of webhook ${WEBHOOK} gets in: bad signature 3 requests`),
+    );
     await inspected.service.store.addSecret(WEBHOOK, RIGHT);
     await shows(inspected, /^! 3 requests were refused in the last 10 minutes/);
     await inspected.deliver(notification({ media_id: 'd' }), 'a-forgery');
-    await shows(inspected, /^! 4 requests were refused .* Look at the reasons/);
+    await shows(inspected, /^! 4 requests were refused .* import the right one/);
   });
 
   test('is not alarmed, when another process takes in what this one refuses', async () => {
@@ -125,8 +137,113 @@ describe('the overview of a running service', () => {
     await send(inspected, WEBHOOK, 'a', 'b', 'c');
     await shows(inspected, /Nothing gets in/);
     await inspected.service.store.record(verified({ webhook_id: WEBHOOK }));
-    await shows(inspected, /^! 3 requests were refused .* Look at the reasons/);
+    await shows(inspected, /^! 3 requests were refused .*: bad signature/);
     const { last_10_minutes: recent } = await inspected.api('/stats');
     expect(recent).toMatchObject({ rejected: 3, refused_webhooks: [] });
+  });
+
+  const form = (inspected: Inspected, path: string, fields: Record<string, string> = {}) =>
+    fetch(`${inspected.url}/${path}`, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      redirect: 'manual',
+    });
+
+  test('names the errors of handlers that fail, and says that all is well once nobody waits for them', async () => {
+    const media_available = () => {
+      throw new Error('archive 17 is down');
+    };
+    const inspected = await inspect({ media_available }, { RETRY_BASE_MS: '60000' });
+    await inspected.deliver(notification());
+    await inspected.deliver(notification({ media_id: 'UUhbHm6D' }));
+    await shows(
+      inspected,
+      /^✕ media_available fails: Error: archive \* is down 2 events wait for another try \(site jsPxIVHl\)\. Correct/,
+    );
+    await inspected.service.store.dismiss({}, { reason: 'nobody needs them' });
+    expect(await overview(inspected)).toMatch(/^✓ All is well/);
+  });
+
+  test('says by whom and why handling is paused, and forms and API pause and resume it, with a line in the log', async () => {
+    const inspected = await inspect({ media_available() {} });
+    expect((await form(inspected, 'pause', { reason: ' ' })).status).toBe(400);
+    expect((await form(inspected, 'pause', { reason: 'the archive moves' })).status).toBe(303);
+    await inspected.deliver(notification());
+    expect(await overview(inspected)).toMatch(
+      /^✕ Handling has been paused for .*, by admin at 127.0.0.1: the archive moves/,
+    );
+    await form(inspected, 'resume');
+    await inspected.settled();
+    expect(await overview(inspected)).toMatch(/^✓ All is well/);
+    const post = { method: 'POST', body: JSON.stringify({ reason: 'again' }) };
+    expect(await inspected.api('/pause', post)).toEqual({ paused: true });
+    expect((await inspected.api('/stats')).paused).toMatchObject({
+      reason: 'again',
+      by: 'admin at 127.0.0.1',
+    });
+    expect(await inspected.api('/resume', { method: 'POST' })).toEqual({ resumed: true });
+    expect(await inspected.api('/resume', { method: 'POST' })).toEqual({ resumed: false });
+    const reasons = ['the archive moves', undefined, 'again', undefined, undefined];
+    expect(inspected.log.withMessage('done at the inspector')).toMatchObject(
+      reasons.map((reason) => ({ source: '127.0.0.1', asked: reason === undefined ? {} : { reason } })),
+    );
+  });
+
+  test('names an instance that was not seen for 30 seconds until it is forgotten, and forgets none that lives', async () => {
+    const inspected = await inspect();
+    const clock = { ...systemClock, now: () => Date.now() - 40_000 };
+    const former = await openConfigured(parseConfig(inspected.env), { clock, threads: false });
+    for (const name of ['gone/1', 'gone/2'])
+      await former.report({
+        instance: { name, version: '1', startedAt: 0, running: 3 },
+        stats: [],
+        refusals: [],
+      });
+    await former.close();
+    expect(await overview(inspected)).toMatch(
+      /^✕ Instance gone\/1 was last seen 40.* ✕ Instance gone\/2 was last seen/,
+    );
+    const forget = (name: string) =>
+      inspected.raw(`/api/instances/${encodeURIComponent(name)}`, { method: 'DELETE' });
+    expect(await forget('gone/1')).toMatchObject({ status: 200, body: '{"forgotten":"gone/1"}' });
+    expect((await form(inspected, 'forget', { name: 'gone/2' })).status).toBe(303);
+    expect(await overview(inspected)).toMatch(/^✓ All is well/);
+    await eventually('it has reported', async () => (await inspected.api('/stats')).instances.length === 1);
+    const [{ name }] = (await inspected.api('/stats')).instances;
+    expect([(await forget(name)).status, (await forget('gone/1')).status]).toEqual([409, 404]);
+  });
+
+  test('says what came last, when that was before a restart, or its count was lost', async () => {
+    const database = await testDatabase(await temporaryDirectory());
+    const first = await inspect({ media_available() {} }, database.env);
+    await first.deliver(notification());
+    await first.settled();
+    await first.service.stop();
+    const second = await inspect({ media_available() {} }, database.env);
+    expect(await overview(second)).toMatch(/All is well.* 1 came in the last 10 minutes/);
+    expect((await second.api('/stats')).figures).toMatchObject({
+      accepted: 1,
+      handled: 1,
+      failed: 0,
+      rejected: 0,
+    });
+    const third = await inspect({ media_available() {} });
+    await third.service.store.record(verified({}));
+    await third.settled();
+    expect(await overview(third)).toMatch(/All is well.* The newest event came [\d.]+ m?s ago/);
+    await second.service.stop();
+    await database.remove();
+  });
+
+  test('names a webhook in use whose only secret ends within a day, until it has another one', async () => {
+    const inspected = await inspect({ media_available() {} });
+    const { store } = inspected.service;
+    await store.retireSecret(WEBHOOK, SECRET, Date.now() + 7_200_000);
+    expect(await overview(inspected)).toMatch(/^✓ All is well/); // as after a rotation
+    await inspected.deliver(notification());
+    await inspected.settled();
+    expect(await overview(inspected)).toMatch(`! The only secret of webhook ${WEBHOOK} ends in 1 h 59 min`);
+    await store.addSecret(WEBHOOK, RIGHT);
+    expect(await overview(inspected)).toMatch(/^✓ All is well/);
   });
 });

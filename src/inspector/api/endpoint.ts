@@ -1,5 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import { z } from 'zod';
+import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { Refused } from '../guard/refuse.ts';
@@ -22,14 +23,15 @@ export const flag = z
 /** One route of the API: the schemas of its requests and answers, and its function. */
 export interface Endpoint {
   /** GET without it */
-  readonly method?: 'post';
+  readonly method?: 'post' | 'delete';
   /** as in Express, `/events/:id` */
   readonly path: string;
   readonly summary: string;
   /** of path, query and JSON body together */
   readonly input: z.ZodObject;
   readonly answer: z.ZodType;
-  readonly run: (input: never) => Promise<unknown>;
+  /** @param source the address that asks */
+  readonly run: (input: never, source: string) => Promise<unknown>;
 }
 
 /** Makes an endpoint, and checks its function against the types of its schemas. */
@@ -37,7 +39,7 @@ export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
   given: Omit<Endpoint, 'input' | 'answer' | 'run'> & {
     readonly input: I;
     readonly answer: A;
-    readonly run: (input: z.output<I>) => Promise<z.input<A>>;
+    readonly run: (input: z.output<I>, source: string) => Promise<z.input<A>>;
   },
 ): Endpoint {
   return given as Endpoint;
@@ -45,8 +47,8 @@ export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
 
 export function mount(router: Router, { method, path, input, run }: Endpoint, log: AdminNeeds['log']): void {
   router[method ?? 'get'](path, async (req: Request, res: Response) => {
-    const answer = await run(inputOf(input, req) as never);
-    if (method === 'post') logDone(log, req, answer);
+    const answer = await run(inputOf(input, req) as never, sourceOf(req.ip));
+    if (method) logDone(log, req, answer);
     res.type('json').send(visible(JSON.stringify(answer)));
   });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { Refused } from '../guard/refuse.ts';
+import { stats, statsAnswer } from './attention.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import {
   event,
@@ -12,13 +13,15 @@ import {
   filterShape,
   isRestricted,
 } from './events.ts';
+import { forgetInstance, pauseHandling, resumeHandling } from './handling.ts';
 import * as refused from './refusals.ts';
 import * as reports from './reports.ts';
-import { stats, statsAnswer } from './stats.ts';
 import { changeOne, countFor, type Wanted } from './verbs.ts';
 import { webhooks, webhooksAnswer } from './webhooks.ts';
 
 const nothing = z.object({});
+export const pauseInput = z.object({ reason: z.string().trim().min(1).max(500) });
+export const instanceInput = z.object({ name: z.string().max(200) });
 const oneEvent = z.object({ id: eventIdText });
 
 /** Why events are dismissed. */
@@ -206,10 +209,34 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     }),
     endpoint({
       path: '/stats',
-      summary: 'Counts, times and rates.',
+      summary: 'What needs attention; counts, times and rates.',
       input: nothing,
       answer: statsAnswer,
       run: () => stats(inspected),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/pause',
+      summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
+      input: pauseInput,
+      answer: z.object({ paused: z.literal(true) }),
+      run: ({ reason }, source) => pauseHandling(inspected, reason, source),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/resume',
+      summary: 'Resumes handling after a pause.',
+      input: nothing,
+      answer: z.object({ resumed: z.boolean().describe('false: it was not paused') }),
+      run: () => resumeHandling(inspected),
+    }),
+    endpoint({
+      method: 'delete',
+      path: '/instances/:name',
+      summary: 'Forgets an instance that is gone for good and was not seen for 30 seconds.',
+      input: instanceInput,
+      answer: z.object({ forgotten: z.string() }),
+      run: ({ name }) => forgetInstance(inspected, name),
     }),
   ];
 }

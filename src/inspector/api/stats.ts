@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isUnavailable } from '../../base/errors.ts';
+import { isKind } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/readiness.ts';
-import type { EventStore, Sum } from '../../store/event-store.ts';
+import type { EventStore, Instance, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
-import { type Counter, MINUTE_MS, RATES, sumOf } from '../watch/watch.ts';
+import { type Counter, MINUTE_MS, RATES, Stats, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
 const time = z.iso.datetime();
@@ -19,42 +20,81 @@ const COLUMNS = ['times', ...RATES, 'ack_mean', 'ack_slowest', 'handler_mean', '
 const took = z
   .object({ mean: z.number().nullable(), slowest: z.number().nullable() })
   .describe('milliseconds; null if there was none');
+const times = { ack_ms: took, handler_ms: took, commit_ms: took };
+const reasons = z.array(z.string()).describe('why, the reason of the last refusal first');
 
-export const statsAnswer = z.object({
-  instance: z.string().describe('the name of this process (INSTANCE_NAME)'),
-  started_at: time,
+export const snapshotShape = z.object({
+  instance: z
+    .string()
+    .nullable()
+    .describe('the name of this process (INSTANCE_NAME); null where a command tells'),
+  started_at: time.nullable(),
   events: z
     .object({ pending: count, running: count, dead: count })
     .describe('`pending` counts those that wait for a retry, too'),
   oldest_pending_at: time.nullable(),
+  oldest_ready_at: time.nullable().describe('of those that do not wait for a time'),
   last_recorded_at: time
     .nullable()
     .describe('when the newest event came in: to any process, or from quarantine, if its secret came later'),
   quarantined: count,
+  paused: z
+    .object({ reason: z.string(), by: z.string(), since: time })
+    .nullable()
+    .describe('null unless handling is paused'),
+  failing: z
+    .array(z.object({ error: z.string(), kind: z.string(), site_id: z.string(), events: count }))
+    .describe('events that wait after a failure, of kinds of which a run failed in the last 10 minutes'),
+  instances: z
+    .array(
+      z.object({
+        name: z.string(),
+        version: z.string(),
+        started_at: time,
+        seen_at: time,
+        running: count.describe('handlers'),
+        away: z.boolean().describe('not seen for 30 seconds'),
+      }),
+    )
+    .describe('processes that were seen within an hour and did not stop in order'),
   can_record: z.boolean().describe('whether the store could commit just now'),
+  cannot_record: z.string().nullable().describe('why it could not'),
   can_read_secrets: z
     .boolean()
     .describe('false: the stored secrets were sealed under another key than this process has'),
+  retiring: z
+    .array(z.object({ webhook_id: z.string(), retires_at: time }))
+    .describe('webhooks in use whose only secret ends within 24 hours'),
+  disk: z
+    .object({
+      database_bytes: count,
+      free_bytes: count.nullable(),
+      room: z.enum(['enough', 'scarce', 'none']).nullable(),
+    })
+    .describe('null where only the database server can see it'),
   last_10_minutes: z
     .object({
       ...membersOf(RATES, () => count),
+      refused_for: reasons,
       refused_webhooks: z
         .array(
           z.object({
             webhook_id: z.string(),
-            refused: count.describe('in quarantine'),
+            refused: count.describe('since the first of them'),
+            refused_for: reasons,
             last_refused_at: time,
             last_accepted_at: time.nullable(),
           }),
         )
         .describe('webhooks with a secret whose requests were all refused'),
-      ack_ms: took,
-      handler_ms: took,
-      commit_ms: took,
+      ...times,
     })
     .describe(
       'of all processes: the present minute, and nine before it. rejected: without 503 and 500, which are not_recorded',
     ),
+  figures: z
+    .object({ ...membersOf(RATES, () => count), ...times })
+    .describe('of the last hour, of all processes'),
   last_hour: z
     .object(membersOf(COLUMNS, () => z.array(z.number().nullable())))
     .describe(
@@ -67,45 +107,66 @@ export const statsAnswer = z.object({
     ),
 });
 
-export type StatsAnswer = z.input<typeof statsAnswer>;
+export type Snapshot = z.input<typeof snapshotShape>;
 
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const HOUR_MS = 3_600_000;
+/** An instance that has not reported for so long stands still or has crashed. */
+export const AWAY_MS = 30_000;
+
+/** Where a snapshot comes from; a command watches nothing. */
+export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
+  readonly watch?: Pick<Watch, 'stats' | 'startedAt'>;
+};
 
 /** @param asked the overview, where it is asked for already */
-export async function stats(
-  { store, watch, clock, config }: Inspected,
-  asked = store.overview(),
-): Promise<StatsAnswer> {
+export async function snapshotOf(
+  { store, watch, clock, config }: Sources,
+  asked: ReturnType<EventStore['overview']>,
+): Promise<Snapshot> {
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
-  const [overview, lastRecordedAt, known, canRecord, hour, day] = await Promise.all([
-    asked,
-    newestReceipt(store, 1),
-    webhooksWithSecret(store),
-    commits(store, clock).catch(() => false), // the log has the reason at each notification
-    watch.stats.minutesSince(store, present + MINUTE_MS - HOUR_MS),
-    watch.stats.ofDay(store, now),
-  ]);
-  const { pending, running, dead, oldestPendingAt, quarantined } = overview;
+  const counted = watch?.stats ?? new Stats();
+  const lately = now - RECENT_MS;
+  const [overview, newest, secrets, problem, hour, day, failing, instances, refusals, size] =
+    await Promise.all([
+      asked,
+      newestReceipt(store, 1),
+      readableSecrets(store),
+      problemOfCommits(store, clock),
+      counted.since(store, present + MINUTE_MS - HOUR_MS, 'minute'),
+      counted.ofDay(store, now),
+      failingNow(store, counted, lately),
+      store.instances(),
+      counted.refusals(store),
+      store.size(),
+    ]);
+  const { pending, running, dead, paused } = overview;
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
+  const refused = refusals.filter(({ lastAt }) => lastAt > lately);
   return {
-    instance: config.INSTANCE_NAME,
-    started_at: iso(watch.startedAt),
+    instance: watch ? config.INSTANCE_NAME : null,
+    started_at: isoOrNull(watch?.startedAt),
     events: { pending, running, dead },
-    oldest_pending_at: isoOrNull(oldestPendingAt),
-    last_recorded_at: isoOrNull(lastRecordedAt),
-    quarantined,
-    can_record: canRecord,
-    can_read_secrets: known !== undefined,
+    oldest_pending_at: isoOrNull(overview.oldestPendingAt),
+    oldest_ready_at: isoOrNull(overview.oldestReadyAt),
+    last_recorded_at: isoOrNull(newest),
+    quarantined: overview.quarantined,
+    paused: paused ? { ...paused, since: iso(paused.since) } : null,
+    failing,
+    instances: instances.map((one) => instanceJson(one, now)),
+    can_record: problem === undefined,
+    cannot_record: problem ?? null,
+    can_read_secrets: secrets !== undefined,
+    retiring: await retiringSoon(store, secrets ?? [], now),
+    disk: { database_bytes: size.bytes, free_bytes: size.free ?? null, room: size.room ?? null },
     last_10_minutes: {
-      ...membersOf(RATES, (result) => countOf(recent, result)),
-      refused_webhooks: await webhooksLeftOut(store, known ?? new Set(), now - RECENT_MS),
-      ack_ms: timesOf(recent, ACK),
-      handler_ms: timesOf(recent, HANDLER),
-      commit_ms: timesOf(recent, ['commit']),
+      ...figuresOf(recent),
+      refused_for: reasonsOf(refused),
+      refused_webhooks: await webhooksLeftOut(store, secrets ?? [], refused, lately),
     },
+    figures: figuresOf(hour),
     last_hour: seriesOf(hour, now),
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
       .filter(([kind]) => kind !== '')
@@ -127,8 +188,15 @@ function timesOf(sums: readonly Sum[], results: readonly Counter[]): z.input<typ
   return count === 0 ? { mean: null, slowest: null } : { mean: ms / count, slowest };
 }
 
+const figuresOf = (sums: readonly Sum[]) => ({
+  ...membersOf(RATES, (result) => countOf(sums, result)),
+  ack_ms: timesOf(sums, ACK),
+  handler_ms: timesOf(sums, HANDLER),
+  commit_ms: timesOf(sums, ['commit']),
+});
+
 /** Columns for a plot: one entry a minute, oldest first. */
-function seriesOf(hour: readonly Sum[], now: number): StatsAnswer['last_hour'] {
+function seriesOf(hour: readonly Sum[], now: number): Snapshot['last_hour'] {
   const present = now - (now % MINUTE_MS);
   const starts = Array.from({ length: 60 }, (_, index) => present - (59 - index) * MINUTE_MS);
   const minutes = starts.map((start) => hour.filter(({ name }) => Number(name) === start));
@@ -148,14 +216,39 @@ function seriesOf(hour: readonly Sum[], now: number): StatsAnswer['last_hour'] {
   };
 }
 
-/** Undefined where the secrets cannot be read, as they were sealed under another key: the service goes on with those that it holds. */
-async function webhooksWithSecret(store: EventStore): Promise<ReadonlySet<string> | undefined> {
+/** Why the store could not commit just now, in the words of the database; undefined if it could. */
+async function problemOfCommits(store: EventStore, clock: Sources['clock']): Promise<string | undefined> {
   try {
-    return new Set((await store.secrets()).map(({ webhookId }) => webhookId));
+    return (await commits(store, clock)) ? undefined : 'a commit takes longer than a second';
+  } catch (error) {
+    if (isUnavailable(error)) return error.message.replace(/^the store cannot do this now: /, '');
+    throw error;
+  }
+}
+
+/** Undefined where the secrets cannot be read, as they were sealed under another key: the service goes on with those that it holds. */
+async function readableSecrets(store: EventStore): Promise<readonly WebhookSecret[] | undefined> {
+  try {
+    return await store.secrets();
   } catch (error) {
     if (isUnavailable(error)) return undefined;
     throw error;
   }
+}
+
+/** The groups of events that wait after a failure, of kinds of which a run failed since a time. */
+async function failingNow(store: EventStore, counted: Stats, since: number): Promise<Snapshot['failing']> {
+  const sums = await counted.since(store, since, 'kind');
+  const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
+  if (kinds.size === 0) return [];
+  return (await store.problems())
+    .filter(({ kind, status }) => status === 'pending' && kinds.has(isKind(kind) ? kind : 'unknown'))
+    .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
+}
+
+function instanceJson({ name, version, startedAt, seenAt, running }: Instance, now: number) {
+  const times = { started_at: iso(startedAt), seen_at: iso(seenAt) };
+  return { name, version, ...times, running, away: now - seenAt > AWAY_MS };
 }
 
 /** How many of the newest events are looked at for one of a webhook. */
@@ -167,19 +260,36 @@ export async function newestReceipt(store: EventStore, reach: number, webhook?: 
   return events[0]?.receivedAt;
 }
 
-/** Webhooks with a secret of which lately all came into quarantine, and nothing to the events. */
-async function webhooksLeftOut(store: EventStore, known: ReadonlySet<string>, since: number) {
-  // Strangers can name any webhook; only known ones are listed.
-  const waiting = (await store.waitingWebhooks()).filter(
-    ({ webhookId, lastAt }) => known.has(webhookId) && lastAt > since,
-  );
-  const refused = waiting.map(async ({ webhookId, notifications, lastAt }) => ({
-    webhook_id: webhookId,
-    refused: notifications,
-    last_refused_at: iso(lastAt),
-    last_accepted_at: isoOrNull(await newestReceipt(store, NEAR, webhookId)),
+/** Webhooks of which something came lately, and which have but one secret, that ends soon. A rotated webhook has that, too, but nothing comes of it. */
+async function retiringSoon(store: EventStore, secrets: readonly WebhookSecret[], now: number) {
+  const soon = [...Map.groupBy(secrets, ({ webhookId }) => webhookId)].flatMap(([webhook_id, own]) => {
+    const end = Math.max(...own.map(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt));
+    return end < now + 24 * HOUR_MS ? { webhook_id, retires_at: iso(end) } : [];
+  });
+  const newest = await Promise.all(soon.map(({ webhook_id: id }) => newestReceipt(store, NEAR, id)));
+  return soon.filter((_, index) => (newest[index] ?? 0) > now - RECENT_MS);
+}
+
+/** Each reason once. */
+const reasonsOf = (refusals: readonly Refusals[]) => [...new Set(refusals.map(({ reason }) => reason))];
+
+/** Webhooks with a secret of which something was refused since a time, and nothing accepted. Strangers can name any webhook. */
+async function webhooksLeftOut(
+  store: EventStore,
+  secrets: readonly WebhookSecret[],
+  refused: readonly Refusals[],
+  since: number,
+) {
+  const known = new Set(secrets.map(({ webhookId }) => webhookId));
+  const own = refused.filter(({ webhookId }) => known.has(webhookId));
+  const webhooks = [...Map.groupBy(own, ({ webhookId }) => webhookId)].map(async ([id, refusals]) => ({
+    webhook_id: id,
+    refused: refusals.reduce((sum, { count }) => sum + count, 0),
+    refused_for: reasonsOf(refusals),
+    last_refused_at: iso(Math.max(...refusals.map(({ lastAt }) => lastAt))),
+    last_accepted_at: isoOrNull(await newestReceipt(store, NEAR, id)),
   }));
-  return (await Promise.all(refused)).filter(
+  return (await Promise.all(webhooks)).filter(
     ({ last_accepted_at: at }) => at === null || Date.parse(at) <= since,
   );
 }

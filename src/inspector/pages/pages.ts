@@ -1,11 +1,13 @@
-import express, { Router } from 'express';
+import express, { type Request, Router } from 'express';
 import { z } from 'zod';
+import { sourceOf } from '../../base/request-source.ts';
+import { stats, wellOf } from '../api/attention.ts';
 import { type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
+import { instanceInput, pauseInput } from '../api/endpoints.ts';
+import { forgetInstance, pauseHandling, resumeHandling } from '../api/handling.ts';
 import { admit, admitInput, drop, dropInput, quarantine, refusals } from '../api/refusals.ts';
 import { channels, channelsQuery, problems } from '../api/reports.ts';
-import { stats } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
-import { concernsOf } from './attention.ts';
 import { bulkPage, changeEvent, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
 
@@ -19,14 +21,8 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   const pages: Readonly<Record<string, Page>> = {
     '/': async (_req, _res, asked) => {
       const known = await stats(inspected, asked);
-      const concerns = concernsOf(known, clock.now());
-      return {
-        view: 'overview',
-        title: 'Overview',
-        stats: known,
-        webhookPath: config.WEBHOOK_PATH,
-        concerns,
-      };
+      const well = wellOf(known, clock.now());
+      return { view: 'overview', title: 'Overview', stats: known, webhookPath: config.WEBHOOK_PATH, well };
     },
     '/events': eventsPage(inspected),
     '/events/replay': bulkPage(inspected, 'replay'),
@@ -57,6 +53,17 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     });
   }
   const form = express.urlencoded({ extended: false, limit: '16kb' });
+  const verbs: Readonly<Record<string, (req: Request) => Promise<unknown>>> = {
+    '/pause': async (req) => pauseHandling(inspected, inputOf(pauseInput, req).reason, sourceOf(req.ip)),
+    '/resume': async () => resumeHandling(inspected),
+    '/forget': async (req) => forgetInstance(inspected, inputOf(instanceInput, req).name),
+  };
+  for (const [path, act] of Object.entries(verbs)) {
+    router.post(path, form, async (req, res) => {
+      logDone(log, req, await act(req));
+      res.redirect(303, rootOf(req));
+    });
+  }
   for (const verb of ['replay', 'dismiss'] as const) {
     router.post(`/events/${verb}`, form, changeMany(inspected, verb));
     router.post(`/events/:id/${verb}`, form, changeEvent(inspected, verb));

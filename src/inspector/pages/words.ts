@@ -18,6 +18,12 @@ export function number(count: number): string {
   return Math.round(count).toLocaleString('en');
 }
 
+/** A number of bytes in MiB or GiB. */
+export function size(bytes: number): string {
+  const mib = bytes / 1024 ** 2;
+  return mib < 1024 ? `${mib.toFixed(mib < 10 ? 1 : 0)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }

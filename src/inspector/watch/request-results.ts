@@ -64,10 +64,7 @@ export function resultOf({ status, recorded, refusal }: Answered): Result {
 }
 
 /** @param result one of a later version has no advice here */
-export function adviceFor(
-  result: string,
-  { error = '', webhookId }: Pick<Answered, 'webhookId'> & { error?: string | undefined },
-): string {
+export function adviceFor(result = '', { error = '', webhookId }: Partial<Answered> = {}): string {
   if (result === 'no_secret' && webhookId === '')
     return 'The notification names no webhook: WEBHOOK_SECRET alone could verify it. The provider names one.';
   if (result === 'malformed_body' && error.includes('cannot be read'))

@@ -40,7 +40,7 @@ function addTo(groups: Map<string, Refusals>, more: Refusals): void {
 }
 
 /** What this process has counted and not stored yet, by minute, kind and result. */
-class Stats {
+export class Stats {
   readonly #counted = new Map<string, Counted>();
   readonly #refused = new Map<string, Refusals>();
   #beingStored: Pick<Report, 'stats' | 'refusals'> = NOTHING;
@@ -93,15 +93,10 @@ class Stats {
     return [...groups.values()].toSorted((one, other) => other.lastAt - one.lastAt);
   }
 
-  /** What all processes have counted in each minute since a time. */
-  minutesSince(store: Pick<EventStore, 'stats'>, since: number): Promise<readonly Sum[]> {
-    return this.#since(store, since, 'minute');
-  }
-
   /** What all processes have counted of each kind in a day. It is up to ten seconds old, as a day has many rows to add up. */
   async ofDay(store: Pick<EventStore, 'stats'>, now: number): Promise<readonly Sum[]> {
     if (this.#ofDay && now - this.#ofDay.readAt < EVERY_MS) return this.#ofDay.sums;
-    const sums = this.#since(store, now - DAY_MS, 'kind');
+    const sums = this.since(store, now - DAY_MS, 'kind');
     this.#ofDay = { readAt: now, sums };
     sums.catch(() => {
       this.#ofDay = undefined;
@@ -109,7 +104,8 @@ class Stats {
     return sums;
   }
 
-  async #since(
+  /** What all processes have counted since a time, by minutes or kinds. */
+  async since(
     store: Pick<EventStore, 'stats'>,
     since: number,
     by: 'minute' | 'kind',

@@ -67,12 +67,18 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
     write: (name, input) =>
       doing(attempt(WRITING, operations[name], { ...(input as object), now: clock.now() })),
     read: (name, input) => doing(attempt(READING, reads[name], input)),
+    size: () => doing(attempt(READING, sizeOf, {})),
     async compact() {}, // what was deleted is the server's to remove
     async close() {
       await Promise.allSettled(underWay); // a pool that ends forgets those who wait for a connection
       await servers.close();
     },
   };
+}
+
+async function sizeOf(db: Db) {
+  const [row] = await db.all<{ size: string }>('SELECT pg_database_size(current_database()) AS size');
+  return { bytes: Number(row?.size) };
 }
 
 type Operate = (db: Db, input: unknown) => unknown;

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { type Checks, judged } from '../engine.ts';
+import { type Checks, type DatabaseSize, judged } from '../engine.ts';
 import { keyPathOf } from '../key-file.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { openReader, versionOf } from './connection.ts';
@@ -12,6 +12,20 @@ const MIB = 1024 * 1024;
 /** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. In MiB. */
 const SCARCE = 1024;
 const TOO_LITTLE = 64;
+
+/** How much room the disk of a directory has. */
+function roomIn(directory: string): Required<Omit<DatabaseSize, 'bytes'>> {
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  if (free < TOO_LITTLE * MIB) return { free, room: 'none' };
+  return { free, room: free < SCARCE * MIB ? 'scarce' : 'enough' };
+}
+
+/** How large a database is, with its log, and how much room its disk has. */
+export function sizeOf(path: string): DatabaseSize {
+  const bytes = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  return { bytes: bytes.reduce((one, other) => one + other), ...roomIn(dirname(resolve(path))) };
+}
 
 /** The doctor's checks of a SQLite database before it is opened: disk, database, key file. */
 export async function* checkSqlite(path: string, secretsKey: Buffer | undefined): Checks {
@@ -46,11 +60,10 @@ function checkDisk(path: string): Finding {
     const why = `this user may not write to ${directory} (${messageOf(error)}): correct its owner and mode`;
     return findingsOf('disk').fail(why);
   }
-  const { bavail, bsize } = statfsSync(directory);
-  const free = Math.floor((bavail * bsize) / MIB);
-  return judged('disk', `${directory} is writable, ${free} MiB free`, [
-    [free < TOO_LITTLE, 'FAIL', 'make room, or nothing will be accepted soon'],
-    [free < SCARCE, 'warn', 'make room, or set RETENTION_DAYS'],
+  const { free, room } = roomIn(directory);
+  return judged('disk', `${directory} is writable, ${Math.floor(free / MIB)} MiB free`, [
+    [room === 'none', 'FAIL', 'make room, or nothing will be accepted soon'],
+    [room === 'scarce', 'warn', 'make room, or set RETENTION_DAYS'],
   ]);
 }
 

@@ -7,7 +7,7 @@ import { sqlitePathOf } from '../../base/url.ts';
 import type { Engine, EngineModule, StoreOptions } from '../engine.ts';
 import { Gathered } from '../gathered.ts';
 import { keyPathOf } from '../key-file.ts';
-import { checkSqlite } from './check.ts';
+import { checkSqlite, sizeOf } from './check.ts';
 import {
   type Connection,
   compact,
@@ -30,6 +30,7 @@ async function openSqlite(path: string, { clock, threads = true }: StoreOptions)
   return {
     write: (name, input) => writer.request(name, { ...(input as object), now: clock.now() }) as never,
     read: (name, input) => reader.request(name, input as object) as never,
+    size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path)),
     async compact() {
       if (!isInMemory) compact(path);
     },

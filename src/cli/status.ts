@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import { visibleLine } from '../base/text.ts';
+import { loadConfig } from '../config.ts';
+import { stats, wellOf } from '../inspector/api/attention.ts';
+import { duration, number, size } from '../inspector/pages/words.ts';
+import { withDatabase } from '../store/open.ts';
+import { print, printJson } from './output.ts';
+
+/** What the overview of the inspector says, from the database: no server need run. */
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description(
+      'Say what needs attention and how the last hour went, as the overview of the inspector does.',
+    )
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', '\nIf something is grave, the exit code is 1.')
+    .action(status);
+}
+
+type Stats = Awaited<ReturnType<typeof stats>>;
+
+async function status({ json }: { readonly json?: true }): Promise<void> {
+  const config = loadConfig();
+  const told = await withDatabase(config, (store) => stats({ store, config, clock: systemClock }));
+  const { last_hour: _, ...figures } = told;
+  if (json) await printJson(figures);
+  else for (const line of linesOf(told)) await print(visibleLine(line));
+  const grave = told.concerns.filter((concern) => concern.grave).length;
+  if (grave > 0) throw new KitError('CHECK_FAILED', `${grave} of these need attention now`);
+}
+
+function linesOf(told: Stats): string[] {
+  const { concerns, events, quarantined, figures, disk, instances } = told;
+  const now = systemClock.now();
+  const ago = (time: string) => `${duration(Math.max(0, now - Date.parse(time)))} ago`;
+  const said = concerns.map(
+    ({ grave, text, advice }) => `${grave ? 'grave' : 'minor'}      ${text}. ${advice}`,
+  );
+  if (concerns.length === 0) said.push(`ok         All is well. ${wellOf(told, now)}`);
+  const free = disk.free_bytes === null ? '' : `, ${size(disk.free_bytes)} free`;
+  return [
+    ...said,
+    `events     ${namesWith({ ...events, quarantined })}`,
+    `last hour  ${namesWith({
+      received: figures.accepted + figures.duplicate,
+      handled: figures.handled,
+      'runs failed': figures.failed,
+      refused: figures.rejected,
+      'not recorded': figures.not_recorded,
+    })}`,
+    `database   ${size(disk.database_bytes)}${free}`,
+    ...instances.map(
+      ({ name, version, seen_at: at, running }) =>
+        `instance   ${name} (${version}): seen ${ago(at)}, ${running} running`,
+    ),
+  ];
+}
+
+function namesWith(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${number(count)}`)
+    .join(', ');
+}

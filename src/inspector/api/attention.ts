@@ -1,0 +1,220 @@
+import { z } from 'zod';
+import { duration, eventsPath, filterOfKind, number, plural } from '../pages/words.ts';
+import { adviceFor } from '../watch/request-results.ts';
+import { RECENT_MS, type Snapshot, type Sources, snapshotOf, snapshotShape } from './stats.ts';
+
+const concern = z.object({
+  grave: z.boolean().describe('whether notifications do not come in, or are not handled'),
+  text: z.string(),
+  advice: z.string().describe('what to do about it'),
+  path: z.string().describe('the page that shows more, from the root of this listener'),
+});
+
+/** A problem for the operator, and what helps. */
+export type Concern = z.input<typeof concern>;
+
+export const statsAnswer = snapshotShape.extend({
+  concerns: z.array(concern).describe('what needs attention, the gravest first; none if all is well'),
+});
+
+/** What is known of the service, and what of that needs attention. */
+export async function stats(sources: Sources, asked = sources.store.overview()) {
+  const snapshot = await snapshotOf(sources, asked);
+  return { ...snapshot, concerns: concernsOf(snapshot, sources.clock.now()) };
+}
+
+/** The problems, the gravest first; none if all is well. Each ends when its advice is followed. */
+export function concernsOf(snapshot: Snapshot, now: number): Concern[] {
+  return [recording, handling, processes, comingIn, left]
+    .flatMap((look) => look(snapshot, now))
+    .filter((found) => found !== false)
+    .toSorted((one, other) => Number(other.grave) - Number(one.grave));
+}
+
+/** Says that nothing is wrong, and what came last. */
+export function wellOf({ last_10_minutes: recent, last_recorded_at: last }: Snapshot, now: number): string {
+  if (last === null) return 'Nothing has come in yet.';
+  const came = recent.accepted + recent.duplicate;
+  const lately =
+    came > 0
+      ? `${number(came)} came in the last 10 minutes, and none was refused.`
+      : `The newest event came ${duration(since(last, now))} ago.`;
+  return `No event is dead, and none has waited for long. ${lately}`;
+}
+
+type Found = readonly (Concern | false)[];
+
+const grave = (text: string, advice: string, path: string): Concern => ({ grave: true, text, advice, path });
+const minor = (text: string, advice: string, path: string): Concern => ({ grave: false, text, advice, path });
+const since = (time: string | null, now: number) => (time === null ? 0 : Math.max(0, now - Date.parse(time)));
+
+const SLOW_COMMIT_MS = 250;
+const GIB = 1024 ** 3;
+const NOT_RECORDED =
+  'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an ' +
+  'overload. Run `npx hookkit doctor`.';
+
+function recording({ cannot_record: problem, disk, last_10_minutes: recent }: Snapshot): Found {
+  const { not_recorded: missed, accepted, duplicate } = recent;
+  const commit = recent.commit_ms.mean ?? 0;
+  const some = `${plural(missed, 'request was', 'requests were')} not recorded in the last 10 minutes`;
+  const none = `Nothing was recorded in the last 10 minutes: ${plural(missed, 'request')} got 503 or 500`;
+  const report = disk.room === 'none' ? grave : minor;
+  return [
+    problem !== null &&
+      grave(
+        `Nothing can be recorded: ${problem}`,
+        `Every notification gets 503 until the database can commit again. ${NOT_RECORDED}`,
+        './#now',
+      ),
+    missed > 0 && grave(accepted + duplicate > 0 ? some : none, NOT_RECORDED, './#hour'),
+    disk.free_bytes !== null &&
+      disk.room !== 'enough' &&
+      report(
+        `The disk of the database has ${(disk.free_bytes / GIB).toFixed(2)} GiB left`,
+        'When it is full, nothing can be recorded. Make room, or set RETENTION_DAYS.',
+        './#now',
+      ),
+    commit > SLOW_COMMIT_MS &&
+      grave(
+        `Commits took ${duration(commit)} on average in the last 10 minutes`,
+        'Every ack waits for one: look at the disk.',
+        './#hour',
+      ),
+  ];
+}
+
+const WAITED_MS = 300_000;
+const READY_MS = 60_000;
+/** So many kinds of failure are told, those with the most events. */
+const MOST_FAILURES = 3;
+
+function handling(snapshot: Snapshot, now: number): Found {
+  const { paused, failing } = snapshot;
+  const ready = since(snapshot.oldest_ready_at, now);
+  const waited = since(snapshot.oldest_pending_at, now);
+  const pending = eventsPath({ status: 'pending' });
+  return [
+    paused !== null &&
+      grave(
+        `Handling has been paused for ${duration(since(paused.since, now))}, by ${paused.by}: ${paused.reason}`,
+        'Notifications are recorded, but none is handled until you resume: `npx hookkit resume`.',
+        './#handling',
+      ),
+    ...failing
+      .slice(0, MOST_FAILURES)
+      .map(({ kind, site_id: site, error, events }) =>
+        grave(
+          `${kind || 'An event without a kind'} fails: ${error}`,
+          `${plural(events, 'event waits', 'events wait')} for another try (site ${site || 'none'}). Correct the cause, and they are ` +
+            'handled as their times come; or replay or dismiss them.',
+          eventsPath({ status: 'pending', kind: filterOfKind(kind), ...(site && { site }), error }),
+        ),
+      ),
+    paused === null &&
+      ready > READY_MS &&
+      grave(
+        `An event has been ready for ${duration(ready)}, and no handler takes it up`,
+        'Handlers are slower than events come, or none runs: look at their times and at the instances.',
+        pending,
+      ),
+    failing.length === 0 &&
+      ready <= READY_MS &&
+      waited > WAITED_MS &&
+      grave(
+        `An event has waited for ${duration(waited)}`,
+        'Its handler failed, or asked to come back. Replay it to have it run at once, or dismiss it.',
+        pending,
+      ),
+  ];
+}
+
+function processes({ instance, instances, can_read_secrets: canRead }: Snapshot, now: number): Found {
+  const isNone = instance === null && instances.length === 0;
+  return [
+    isNone &&
+      grave(
+        'No server runs on this database',
+        'Nothing is received or handled: `npm start`.',
+        './#instances',
+      ),
+    ...instances
+      .filter(({ away }) => away)
+      .map(({ name, seen_at: at }) =>
+        grave(
+          `Instance ${name} was last seen ${duration(since(at, now))} ago`,
+          'It stands still or has crashed: look at its log, and start it again. If it is gone for good, forget it on the overview; after ' +
+            'an hour that happens by itself.',
+          './#instances',
+        ),
+      ),
+    !canRead &&
+      grave(
+        'The stored secrets cannot be read',
+        'Processes go on with those that they hold, and answer 503 where they would have to look for another. If they were sealed ' +
+          'under another key, start again with that one.',
+        'webhooks',
+      ),
+  ];
+}
+
+function comingIn({ last_10_minutes: recent, last_recorded_at: last }: Snapshot, now: number): Found {
+  const { rejected, refused_for: reasons } = recent;
+  // What came from quarantine counts, too.
+  const isAnyIn = recent.accepted + recent.duplicate > 0 || (last !== null && since(last, now) < RECENT_MS);
+  const all = rejected === 1 ? 'the one request' : `all ${plural(rejected, 'request')}`;
+  const were = rejected === 1 ? 'was' : 'were';
+  const why = reasons.length > 0 ? `: ${reasons.map(inWords).join(', ')}` : '';
+  const advice = adviceFor(reasons[0]);
+  return [
+    rejected > 0 &&
+      !isAnyIn &&
+      grave(
+        `Nothing gets in: ${all} of the last 10 minutes ${were} refused${why}`,
+        `If your provider sent them, its notifications do not arrive. ${advice}`,
+        'refused',
+      ),
+    ...recent.refused_webhooks.map(({ webhook_id: id, refused, refused_for, last_refused_at: at }) =>
+      grave(
+        `Nothing of webhook ${id} gets in: ${refused_for.map(inWords).join(', ')}`,
+        `${plural(refused, 'request was', 'requests were')} refused, the last one ${duration(since(at, now))} ago. If its secret is the ` +
+          `wrong one: \`npx hookkit webhooks import --id ${id} --secret-file FILE --replace\`. Else look at the reasons.`,
+        'refused',
+      ),
+    ),
+    rejected > 0 &&
+      isAnyIn &&
+      minor(
+        `${plural(rejected, 'request was', 'requests were')} refused in the last 10 minutes${why}`,
+        advice,
+        'refused',
+      ),
+  ];
+}
+
+const inWords = (reason: string) => reason.replaceAll('_', ' ');
+
+function left({ events, quarantined, retiring }: Snapshot, now: number): Found {
+  return [
+    events.dead > 0 &&
+      grave(
+        `${plural(events.dead, 'event is', 'events are')} dead`,
+        'Look at the errors, correct the cause, and replay the events; dismiss those that nobody needs.',
+        'problems',
+      ),
+    quarantined > 0 &&
+      minor(
+        `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine`,
+        'Store the secret of their webhook: then they are verified and admitted. Drop those of no webhook of yours: ' +
+          '`npx hookkit quarantine drop --webhook ID`.',
+        'refused',
+      ),
+    ...retiring.map(({ webhook_id: id, retires_at: at }) =>
+      minor(
+        `The only secret of webhook ${id} ends in ${duration(Date.parse(at) - now)}, and its notifications still come`,
+        `Store the next one before: \`npx hookkit webhooks import --id ${id} --secret-file FILE\`.`,
+        'webhooks',
+      ),
+    ),
+  ];
+}
