@@ -74,7 +74,7 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     await page.waitForSelector('text=1 event was reset to pending');
     await page.click('text=Back to the events');
     expect(page.url()).toBe(`${url}/events`);
-    for (const name of ['Channels', 'Rejections', 'Quarantine', 'Webhooks', 'Overview']) {
+    for (const name of ['Problems', 'Channels', 'Refused', 'Webhooks', 'Overview']) {
       await page.click(`nav[aria-label=Pages] >> text=${name}`);
       expect(await page.title()).toContain(name);
     }

@@ -15,6 +15,9 @@ export interface Inspected extends AdminNeeds {
   readonly registered: ReturnType<typeof registeredWebhooks>;
 }
 
+export const time = z.iso.datetime();
+export const count = z.int().min(0);
+
 /** A switch as JSON and as query strings and forms have it. */
 export const flag = z
   .union([z.boolean(), z.stringbool({ truthy: ['true', '1', 'on'], falsy: ['false', '0', ''] })])

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
-import type { Inspected } from './endpoint.ts';
-
-const time = z.iso.datetime();
-const count = z.int().min(0);
+import { count, type Inspected, time } from './endpoint.ts';
 
 /** So many groups say what is wrong. Strangers and handlers could make thousands. */
 export const MOST_GROUPS = 100;

@@ -53,30 +53,24 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     });
   }
   const form = express.urlencoded({ extended: false, limit: '16kb' });
-  const verbs: Readonly<Record<string, (req: Request) => Promise<unknown>>> = {
+  const verbs: Readonly<Record<string, (req: Request) => Promise<object>>> = {
     '/pause': async (req) => pauseHandling(inspected, inputOf(pauseInput, req).reason, sourceOf(req.ip)),
     '/resume': async () => resumeHandling(inspected),
     '/forget': async (req) => forgetInstance(inspected, inputOf(instanceInput, req).name),
+    '/quarantine/admit': async (req) => admit(inspected, inputOf(admitInput, req)),
+    '/quarantine/drop': async (req) => drop(inspected, inputOf(dropInput, req)),
   };
   for (const [path, act] of Object.entries(verbs)) {
     router.post(path, form, async (req, res) => {
-      logDone(log, req, await act(req));
-      res.redirect(303, rootOf(req));
+      const done = await act(req);
+      logDone(log, req, done);
+      const back = path.startsWith('/quarantine/') ? `refused?${new URLSearchParams({ ...done })}` : '';
+      res.redirect(303, `${rootOf(req)}${back}`);
     });
   }
   for (const verb of ['replay', 'dismiss'] as const) {
     router.post(`/events/${verb}`, form, changeMany(inspected, verb));
     router.post(`/events/:id/${verb}`, form, changeEvent(inspected, verb));
   }
-  router.post('/quarantine/admit', form, async (req, res) => {
-    const { admitted, kept } = await admit(inspected, inputOf(admitInput, req));
-    logDone(log, req, { admitted, kept });
-    res.redirect(303, `${rootOf(req)}refused?admitted=${admitted}&kept=${kept}`);
-  });
-  router.post('/quarantine/drop', form, async (req, res) => {
-    const { dropped } = await drop(inspected, inputOf(dropInput, req));
-    logDone(log, req, { dropped });
-    res.redirect(303, `${rootOf(req)}refused?dropped=${dropped}`);
-  });
   return router;
 }

@@ -2,33 +2,29 @@ import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { type Webhook, WebhooksClient } from '../../provider/index.ts';
 
-/** What the provider says of its webhooks. */
-interface Registered {
-  readonly askedAt: number;
-  readonly webhooks?: readonly Webhook[];
-  readonly error?: string;
-}
+/** The webhooks at the provider, or why they are not known. */
+type Registered = { readonly webhooks: readonly Webhook[] } | { readonly unknown: string };
 
 /** A page that follows what happens would ask the provider each second. */
 const ASK_EVERY_MS = 60_000;
 /** A page waits so long for the provider. */
 const PATIENCE_MS = 3000;
 
-/** Asks the provider which webhooks it has, once a minute at most; undefined where it cannot be asked. */
+/** Gives a function that tells which webhooks the provider has. It asks the provider once a minute at most. */
 export function registeredWebhooks({ config, clock }: Pick<AdminNeeds, 'config' | 'clock'>) {
   const { PROVIDER_BASE_URL: baseUrl, PROVIDER_API_SECRET: apiSecret } = config;
-  if (apiSecret === undefined) return async () => undefined;
-  const client = new WebhooksClient({ baseUrl, apiSecret, timeoutMs: PATIENCE_MS, maxAttempts: 1 });
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let answer: Promise<Registered>;
+  const ask = async (): Promise<Registered> => {
+    if (apiSecret === undefined) return { unknown: 'PROVIDER_API_SECRET is not set' };
+    const client = new WebhooksClient({ baseUrl, apiSecret, timeoutMs: PATIENCE_MS, maxAttempts: 1 });
+    return Array.fromAsync(client.list()).then(
+      (webhooks) => ({ webhooks }),
+      (error) => ({ unknown: messageOf(error) }),
+    );
+  };
+  let last: { readonly askedAt: number; readonly answer: Promise<Registered> } | undefined;
   return () => {
     const now = clock.now();
-    if (now - askedAt < ASK_EVERY_MS) return answer;
-    askedAt = now;
-    answer = Array.fromAsync(client.list()).then(
-      (webhooks) => ({ askedAt: now, webhooks }),
-      (error) => ({ askedAt: now, error: messageOf(error) }),
-    );
-    return answer;
+    if (!last || now - last.askedAt >= ASK_EVERY_MS) last = { askedAt: now, answer: ask() };
+    return last.answer;
   };
 }

@@ -44,6 +44,6 @@ const isStatus = (word: string) => /^[45]\d\d\W*$/.test(word);
 /** The first line of an error with `*` for ids, numbers and times. */
 function alike(error: string): string {
   const [line = ''] = error.split('\n');
-  const same = line.replaceAll(/[\w:.+-]*\d[\w:.+-]*/g, (word) => (isStatus(word) ? word : '*'));
+  const same = line.replaceAll(/[\w:.+-]+/g, (word) => (/\d/.test(word) && !isStatus(word) ? '*' : word));
   return same.length > LONGEST || line.length >= 400 ? `${same.slice(0, LONGEST)}*` : same;
 }
