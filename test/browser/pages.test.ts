@@ -84,6 +84,8 @@ describeInBrowser('a page', () => {
     await page.waitForSelector('[data-plot=rates] canvas');
     await page.waitForSelector('[data-plot=times] canvas');
     expect(await page.textContent('[data-plot=rates]')).toContain('accepted');
+    await page.click('text=Last day');
+    await page.waitForSelector('[data-plot=backlog][data-span=day] canvas');
   });
 
   test('says what to do next, when there is nothing to show yet', async () => {

@@ -96,6 +96,7 @@ describe('the description of the API', () => {
       '/api/refusals',
       '/api/rejections',
       '/api/resume',
+      '/api/series',
       '/api/stats',
       '/api/stream',
       '/api/webhooks',

@@ -16,6 +16,7 @@ import {
 import { forgetInstance, pauseHandling, resumeHandling } from './handling.ts';
 import * as refused from './refusals.ts';
 import * as reports from './reports.ts';
+import { series, seriesAnswer, spanQuery } from './stats.ts';
 import { changeOne, countFor, type Wanted } from './verbs.ts';
 import { webhooks, webhooksAnswer } from './webhooks.ts';
 
@@ -213,6 +214,13 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       input: nothing,
       answer: statsAnswer,
       run: () => stats(inspected),
+    }),
+    endpoint({
+      path: '/series',
+      summary: 'What the charts show: the last hour by minutes, or the last day by quarters of an hour.',
+      input: spanQuery,
+      answer: seriesAnswer,
+      run: (query) => series(inspected, query),
     }),
     endpoint({
       method: 'post',

@@ -16,12 +16,19 @@ function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V)
   return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<N, V>;
 }
 
-const COLUMNS = ['times', ...RATES, 'ack_mean', 'ack_slowest', 'handler_mean', 'handler_slowest'] as const;
+const TIMES = ['ack_mean', 'ack_slowest', 'handler_mean', 'handler_slowest'] as const;
+const COLUMNS = ['times', ...RATES, ...TIMES, 'backlog'] as const;
 const took = z
   .object({ mean: z.number().nullable(), slowest: z.number().nullable() })
   .describe('milliseconds; null if there was none');
 const times = { ack_ms: took, handler_ms: took, commit_ms: took };
 const reasons = z.array(z.string()).describe('why, the reason of the last refusal first');
+
+export const seriesAnswer = z
+  .object(membersOf(COLUMNS, () => z.array(z.number().nullable())))
+  .describe(
+    'times: seconds since the epoch; accepted to failed: a second; ack and handler: milliseconds; backlog: the most pending events',
+  );
 
 export const snapshotShape = z.object({
   instance: z
@@ -95,11 +102,7 @@ export const snapshotShape = z.object({
   figures: z
     .object({ ...membersOf(RATES, () => count), ...times })
     .describe('of the last hour, of all processes'),
-  last_hour: z
-    .object(membersOf(COLUMNS, () => z.array(z.number().nullable())))
-    .describe(
-      'of all processes, a minute apart. times: seconds since the epoch; accepted to failed: a second; ack and handler: milliseconds',
-    ),
+  last_hour: seriesAnswer.describe('of all processes, a minute apart'),
   last_day: z
     .array(z.object({ kind: z.string(), ...membersOf(OF_KIND, () => count) }))
     .describe(
@@ -135,7 +138,7 @@ export async function snapshotOf(
       newestReceipt(store, 1),
       readableSecrets(store),
       problemOfCommits(store, clock),
-      counted.since(store, present + MINUTE_MS - HOUR_MS, 'minute'),
+      counted.since(store, stepsOf('hour', now)[0] ?? now, 'minute'),
       counted.ofDay(store, now),
       failingNow(store, counted, lately),
       store.instances(),
@@ -167,7 +170,7 @@ export async function snapshotOf(
       refused_webhooks: await webhooksLeftOut(store, secrets ?? [], refused, lately),
     },
     figures: figuresOf(hour),
-    last_hour: seriesOf(hour, now),
+    last_hour: seriesOf(hour, 'hour', now),
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
       .filter(([kind]) => kind !== '')
       .map(([kind, sums]) => ({ kind, ...membersOf(OF_KIND, (result) => countOf(sums, result)) }))
@@ -195,17 +198,39 @@ const figuresOf = (sums: readonly Sum[]) => ({
   commit_ms: timesOf(sums, ['commit']),
 });
 
-/** Columns for a plot: one entry a minute, oldest first. */
-function seriesOf(hour: readonly Sum[], now: number): Snapshot['last_hour'] {
-  const present = now - (now % MINUTE_MS);
-  const starts = Array.from({ length: 60 }, (_, index) => present - (59 - index) * MINUTE_MS);
-  const minutes = starts.map((start) => hour.filter(({ name }) => Number(name) === start));
-  // The present minute is not complete, and would look like a slump.
-  const passed = Math.max(10, (now - present) / 1000);
-  const rate = (result: Counter) =>
-    minutes.map((sums, index) => countOf(sums, result) / (index === 59 ? passed : 60));
-  const acks = minutes.map((sums) => timesOf(sums, ACK));
-  const handlers = minutes.map((sums) => timesOf(sums, HANDLER));
+/** What charts show: so many steps of so many milliseconds. */
+const SPANS = {
+  hour: { step: MINUTE_MS, steps: 60 },
+  day: { step: 15 * MINUTE_MS, steps: 96 },
+} as const;
+
+export const spanQuery = z.object({ span: z.literal(['hour', 'day']).default('hour') });
+type Span = z.output<typeof spanQuery>['span'];
+
+/** When each step of a span begins, the present one last. */
+function stepsOf(span: Span, now: number): readonly number[] {
+  const { step, steps } = SPANS[span];
+  const present = now - (now % step);
+  return Array.from({ length: steps }, (_, index) => present - (steps - 1 - index) * step);
+}
+
+/** The charts of the last hour or day. */
+export async function series({ store, watch, clock }: Inspected, { span }: z.output<typeof spanQuery>) {
+  const now = clock.now();
+  return seriesOf(await watch.stats.since(store, stepsOf(span, now)[0] ?? now, 'minute'), span, now);
+}
+
+/** Columns for a plot, oldest first. */
+function seriesOf(minutes: readonly Sum[], span: Span, now: number): z.input<typeof seriesAnswer> {
+  const { step } = SPANS[span];
+  const starts = stepsOf(span, now);
+  const inSteps = Map.groupBy(minutes, ({ name }) => Number(name) - (Number(name) % step));
+  const steps = starts.map((start) => inSteps.get(start) ?? []);
+  // The present step is not complete, and would look like a slump.
+  const seconds = starts.map((start) => Math.max(10, Math.min(step, now - start) / 1000));
+  const rate = (result: Counter) => steps.map((sums, index) => countOf(sums, result) / (seconds[index] ?? 1));
+  const acks = steps.map((sums) => timesOf(sums, ACK));
+  const handlers = steps.map((sums) => timesOf(sums, HANDLER));
   return {
     times: starts.map((start) => start / 1000),
     ...membersOf(RATES, rate),
@@ -213,6 +238,7 @@ function seriesOf(hour: readonly Sum[], now: number): Snapshot['last_hour'] {
     ack_slowest: acks.map(({ slowest }) => slowest),
     handler_mean: handlers.map(({ mean }) => mean),
     handler_slowest: handlers.map(({ slowest }) => slowest),
+    backlog: steps.map((sums) => timesOf(sums, ['backlog']).slowest),
   };
 }
 

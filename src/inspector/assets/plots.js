@@ -1,11 +1,11 @@
-// Draws the last hour on the overview.
+// Draws the charts of the overview.
 
 import uPlot from './uplot.js';
 
 const AGAIN_MS = 10_000;
 const HEIGHT = 200;
 
-/** Columns of `last_hour` in `/api/stats`, each with its label and colour. */
+/** Columns of `/api/series`, each with its label and colour. */
 const LINES = {
   rates: [
     ['accepted', 'accepted', '--pico-ins-color'],
@@ -13,6 +13,11 @@ const LINES = {
     ['rejected', 'refused', '--warn'],
     ['not_recorded', 'not recorded', '--pico-del-color'],
   ],
+  runs: [
+    ['handled', 'handled', '--pico-ins-color'],
+    ['failed', 'failed', '--pico-del-color'],
+  ],
+  backlog: [['backlog', 'pending', '--pico-primary']],
   times: [
     ['ack_mean', 'ack, mean', '--pico-ins-color'],
     ['ack_slowest', 'ack, slowest', '--pico-primary'],
@@ -29,8 +34,8 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** @param {HTMLElement} place @param {Record<string, number[]>} hour */
-function draw(place, hour) {
+/** @param {HTMLElement} place @param {Record<string, number[]>} columns */
+function draw(place, columns) {
   const { plot: name = '' } = place.dataset;
   const axis = {
     stroke: colour('--pico-muted-color'),
@@ -52,15 +57,16 @@ function draw(place, hour) {
     cursor: { y: false },
   };
   place.replaceChildren();
-  new uPlot(options, [hour.times, ...LINES[name].map(([column]) => hour[column])], place);
+  new uPlot(options, [columns.times, ...LINES[name].map(([column]) => columns[column])], place);
 }
 
 async function refresh() {
   if (document.hidden) return;
-  const answer = await fetch('api/stats').catch(() => undefined);
+  const places = document.querySelectorAll('[data-plot]');
+  const answer = await fetch(`api/series?span=${places[0].dataset.span}`).catch(() => undefined);
   if (!answer?.ok) return;
-  const { last_hour: hour } = await answer.json();
-  for (const place of document.querySelectorAll('[data-plot]')) draw(place, hour);
+  const columns = await answer.json();
+  for (const place of places) draw(place, columns);
 }
 
 refresh();

@@ -7,6 +7,7 @@ import { instanceInput, pauseInput } from '../api/endpoints.ts';
 import { forgetInstance, pauseHandling, resumeHandling } from '../api/handling.ts';
 import { admit, admitInput, drop, dropInput, quarantine, refusals } from '../api/refusals.ts';
 import { channels, channelsQuery, problems } from '../api/reports.ts';
+import { spanQuery } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
 import { bulkPage, changeEvent, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
@@ -19,10 +20,16 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
   const { store, clock, config, log } = inspected;
   const pages: Readonly<Record<string, Page>> = {
-    '/': async (_req, _res, asked) => {
+    '/': async ({ query }, _res, asked) => {
       const known = await stats(inspected, asked);
-      const well = wellOf(known, clock.now());
-      return { view: 'overview', title: 'Overview', stats: known, webhookPath: config.WEBHOOK_PATH, well };
+      const shown = { ...parsed(spanQuery, query), well: wellOf(known, clock.now()) };
+      return {
+        view: 'overview',
+        title: 'Overview',
+        stats: known,
+        webhookPath: config.WEBHOOK_PATH,
+        ...shown,
+      };
     },
     '/events': eventsPage(inspected),
     '/events/replay': bulkPage(inspected, 'replay'),

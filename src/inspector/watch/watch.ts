@@ -8,9 +8,9 @@ import type { EventStore, Refusals, Report, Stat, Sum } from '../../store/event-
 import { Metrics } from './metrics.ts';
 import { isRejection, type RejectionResult, reasonOf, resultOf } from './request-results.ts';
 
-/** What statistics count: requests, runs of handlers, and commits. */
+/** What statistics count: requests, runs of handlers, commits, and looks at the backlog, whose milliseconds are its pending events. */
 export const RATES = ['accepted', 'duplicate', 'rejected', 'not_recorded', 'handled', 'failed'] as const;
-export type Counter = (typeof RATES)[number] | 'commit';
+export type Counter = (typeof RATES)[number] | 'commit' | 'backlog';
 
 type Counted = Omit<Stat, 'instance'>;
 
@@ -140,9 +140,11 @@ export function keepReporting({ stats, startedAt }: Watch, needs: ReportNeeds): 
   const name = config.INSTANCE_NAME;
   let last = Promise.resolve();
   const report = () => {
-    last = last.then(() =>
-      stats.report(needs, { name, version: kitVersion(), startedAt, running: running() }),
-    );
+    last = last.then(async () => {
+      const overview = await store.overview().catch(() => undefined); // the report that follows says why
+      if (overview) stats.count('backlog', overview.pending, clock.now());
+      await stats.report(needs, { name, version: kitVersion(), startedAt, running: running() });
+    });
     return last;
   };
   const stop = repeat(clock, 0, async () => {
