@@ -172,6 +172,19 @@ onEachEngine('overview', (stage) => {
     await store.replay({});
     expect(await oldest()).toBe(20);
   });
+
+  test('tells since when the oldest is ready, those left out that a handler has started before', async () => {
+    const { store, clock } = stage;
+    const oldestPendingAt = clock.now();
+    await recorded(store, notified('media:one'));
+    await store.settle(await claimedOne(store, 'media:one'), FAILED);
+    await stage.pass(2000);
+    expect(await store.wake()).toEqual(['media:one']);
+    expect(await store.overview()).toMatchObject({ oldestPendingAt, oldestReadyAt: undefined });
+    const oldestReadyAt = clock.now();
+    await recorded(store, notified('media:two'));
+    expect(await store.overview()).toMatchObject({ oldestPendingAt, oldestReadyAt });
+  });
 });
 
 const DAY_MS = 86_400_000;

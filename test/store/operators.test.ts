@@ -140,7 +140,7 @@ onEachEngine('problems', (stage) => {
     const { store, clock } = stage;
     const events = [
       ['media:UUhbHm6C', dead('Error: archive answered 503 for UUhbHm6C after 1200 ms\n    at file.ts:1:2')],
-      ['media:abcdefgh', dead('Error: archive answered 503 for abcdefgh after 7 ms')],
+      ['media:abcdefgh', dead('Error: archive answered 503 for abcdefgh after 503 ms')],
       ['media:zyxwvuts', dead('Error: archive answered 404 for zyxwvuts after 7 ms')],
       ['channel:Ny05CE', { ...FAILED, error: '100 %_! done' }],
     ] as const;

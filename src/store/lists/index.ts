@@ -66,13 +66,8 @@ const START: StatePlace = { resource: '', name: '' };
 const AFTER_CHANNEL =
   '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)';
 
-function earliest(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
-}
-
-interface OverviewRow extends Omit<Overview, 'pending' | 'oldestPendingAt' | 'paused'> {
+interface OverviewRow extends Omit<Overview, 'pending' | 'paused'> {
   readonly ready: number;
-  readonly oldestWaitingAt: number | undefined;
   readonly paused: string | undefined;
 }
 
@@ -96,12 +91,14 @@ export function readsOf(d: Dialect) {
   const channelSums = 'SELECT state, count(*) AS n FROM channels GROUP BY state';
   const count = (from: string) => `(SELECT count(*) FROM ${from})`;
   // Replayed events are old on purpose: of the many that a replay may have, so many lanes are passed over, and ten events of each.
-  const oldestOf = `SELECT min(received_at) FROM (SELECT e.received_at, e.replays FROM events e WHERE e.resource = l.resource
-      AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
-      ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0`;
-  const lanes = (lease: string, end: string) =>
-    `SELECT (${oldestOf}) AS received_at, 0 AS replays FROM (SELECT resource, event FROM lanes WHERE lease ${lease} ${end}) l`;
-  const oldestReady = `${lanes('IS NULL', `ORDER BY ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes('IS NOT NULL', '')}`;
+  const oldestOf = (which: string) => `SELECT min(received_at) FROM (
+      SELECT e.received_at, e.replays, e.starts FROM events e
+      WHERE e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
+      ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND ${which}`;
+  const lanes = (which: string, lease: string, end: string) =>
+    `SELECT (${oldestOf(which)}) AS received_at, 0 AS replays FROM (SELECT resource, event FROM lanes WHERE lease ${lease} ${end}) l`;
+  const ready = (which: string) =>
+    `${lanes(which, 'IS NULL', `ORDER BY ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes(which, 'IS NOT NULL', '')}`;
   const oldestWaiting = `SELECT * FROM (SELECT received_at, replays FROM events
     WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ${OLDEST}) w`;
   const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
@@ -109,7 +106,7 @@ export function readsOf(d: Dialect) {
     ${count('lanes WHERE lease IS NOT NULL')} AS running, ${count("events WHERE status = 'dead'")} AS dead,
     ${count('quarantine')} AS quarantined,
     coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
-    ${oldest(oldestReady)} AS oldest_ready_at, ${oldest(oldestWaiting)} AS oldest_waiting_at,
+    ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('true')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
     (SELECT value FROM meta WHERE name = 'paused') AS paused`;
   const states = `SELECT resource, name, value FROM state WHERE resource >= $least AND resource < $most
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;
@@ -142,11 +139,10 @@ export function readsOf(d: Dialect) {
     },
 
     async overview(db: Db): Promise<Overview> {
-      const { ready, oldestWaitingAt, paused, ...row } = await one<OverviewRow>(db, overview);
+      const { ready, paused, ...row } = await one<OverviewRow>(db, overview);
       return {
         ...row,
         pending: Math.max(0, ready - row.running) + row.waiting,
-        oldestPendingAt: earliest(row.oldestReadyAt, oldestWaitingAt),
         paused: paused === undefined ? undefined : JSON.parse(paused),
       };
     },

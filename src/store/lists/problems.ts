@@ -38,12 +38,14 @@ export async function problems(db: Db, _: object): Promise<Problem[]> {
   return [...found.values()].toSorted((one, other) => other.count - one.count || other.lastAt - one.lastAt);
 }
 
-/** The status of an answer, such as 503, tells errors apart. */
-const isStatus = (word: string) => /^[45]\d\d\W*$/.test(word);
+/** The status of an answer, such as 503, tells errors apart; 503 ms do not. */
+const isStatus = (word: string, rest: string) => /^[45]\d\d\W*$/.test(word) && !/^ m?s\b/.test(rest);
 
 /** The first line of an error with `*` for ids, numbers and times. */
 function alike(error: string): string {
   const [line = ''] = error.split('\n');
-  const same = line.replaceAll(/[\w:.+-]+/g, (word) => (/\d/.test(word) && !isStatus(word) ? '*' : word));
+  const same = line.replaceAll(/[\w:.+-]+/g, (word, at: number) =>
+    /\d/.test(word) && !isStatus(word, line.slice(at + word.length)) ? '*' : word,
+  );
   return same.length > LONGEST || line.length >= 400 ? `${same.slice(0, LONGEST)}*` : same;
 }

@@ -70,7 +70,7 @@ export interface Overview {
   readonly dead: number;
   /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose */
   readonly oldestPendingAt: number | undefined;
-  /** the same of those that do not wait for a time: a handler should have taken them up by now */
+  /** the same of those that no handler has started yet, and that wait for no time: one should have taken them up by now */
   readonly oldestReadyAt: number | undefined;
   /** undefined unless handling is paused */
   readonly paused: Pause | undefined;
