@@ -89,7 +89,8 @@ const ROOT = new URL('../../', import.meta.url);
 /** As stacks name them: by URL, or by path where a loader says so. */
 const ROOTS = [ROOT.href, decodeURIComponent(ROOT.pathname)];
 
-function isInUsersFiles(line: string): boolean {
+/** Whether a line of a stack is in a file of the user's own. */
+export function isInUsersFiles(line: string): boolean {
   if (!/:\d+:\d+\)?$/.test(line) || line.includes('/node_modules/')) return false;
   if (ROOTS.some((root) => line.includes(`${root}src/handlers/`))) return true;
   return !ROOTS.some((root) => ['src/', 'dist/', 'bin/'].some((folder) => line.includes(root + folder)));

@@ -246,7 +246,7 @@ export class EventStore {
   /** The places of events that match, oldest first, a wave of some hundred at a time. */
   async *#matching(filter: EventFilter, upTo: number, start?: string) {
     const page = (after: string | undefined) =>
-      this.#engine.read('search', { filter, stretch: { after, limit: WAVE }, order: 'oldest', upTo });
+      this.#engine.read('search', { filter, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
     for await (const { events } of stepsFrom(start, page))
       if (events.length > 0) yield events.map(({ seq }) => seq);
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { describeInBrowser, tabs } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
@@ -18,20 +19,47 @@ describeInBrowser('a reader', () => {
   const oneMoreEach = (replays: ReadonlyMap<string, number>) =>
     new Map([...replays].map(([id, count]) => [id, count + 1]));
 
+  const rowsOf = (page: Page): Promise<string[]> =>
+    page.locator('tbody tr').evaluateAll((rows) => rows.map(({ id }) => id));
+
   const attemptsOf = async (id: string): Promise<number> =>
     (await inspected.api(`/events/${id}`)).history.length;
 
   /** In such an order that every other one does something of its own. */
   const actions: readonly (readonly [what: string, act: () => Promise<void>])[] = [
     [
-      'sees an event come in and its status change, when the list is open, without doing anything',
+      'reads on in the list, when events come in: they wait behind a button that says how many',
       async () => {
         const { page } = await openTab();
         await page.goto(`${inspected.url}/events`);
         await page.waitForSelector('#live[data-state=on]');
+        const [before, count] = [await rowsOf(page), await inspected.service.store.count({})];
         const { media_id: id } = inspected.mock.createMedia({ site_id: inspected.site });
+        await inspected.quiet();
+        const fresh = (await inspected.service.store.count({})) - count;
+        await page.waitForSelector(`.fresh:text-is("${fresh} new")`);
+        expect(await rowsOf(page)).toEqual(before);
+        await page.click('.fresh');
         await page.waitForSelector(`tr:has-text("media:${id}") .status.handled`);
         await page.waitForSelector(`tr:has-text("media:${id}") .status.dead`);
+      },
+    ],
+    [
+      'sees a status change in its row, and rows stay that match no more, when the list is open',
+      async () => {
+        const { page } = await openTab();
+        for (const [path, end] of [
+          ['/events', '.status.dismissed'],
+          ['/events?status=dead', '.status.dead'],
+        ] as const) {
+          await page.goto(`${inspected.url}${path}`);
+          await page.waitForSelector('#live[data-state=on]');
+          const before = await rowsOf(page);
+          const [{ id }] = (await inspected.api('/events?status=dead')).events;
+          await inspected.service.store.dismiss({ ids: [id] }, { reason: 'seen' });
+          await page.waitForSelector(`tr[id="${id}"]${path === '/events' ? '' : '.gone'} ${end}`);
+          expect(await rowsOf(page)).toEqual(before);
+        }
       },
     ],
     [
@@ -59,7 +87,7 @@ describeInBrowser('a reader', () => {
         const resource = (await page.textContent('tbody td.id')) ?? '';
         await page.goto(`${inspected.url}/events?q=${resource.slice('media:'.length)}`);
         await page.click(`text=All events of ${resource}`);
-        expect(new Set(await page.locator('tbody td.id').allTextContents())).toEqual(new Set([resource]));
+        expect(new Set(await page.locator('tbody td.id a').allTextContents())).toEqual(new Set([resource]));
         await page.goto('about:blank'); // no list that follows along meanwhile
         for (let n = 0; n < 20; n++) inspected.mock.createMedia({ site_id: inspected.site });
         await inspected.quiet();
@@ -94,7 +122,7 @@ describeInBrowser('a reader', () => {
         expect(before.size).toBeGreaterThanOrEqual(3);
         await page.goto(`${inspected.url}/events?status=dead`);
         await page.click('text=Replay what matches…');
-        expect(await page.textContent('.confirm')).toContain(
+        expect((await page.textContent('.confirm'))?.replaceAll(/\s+/g, ' ')).toContain(
           `${before.size} events will be reset to pending`,
         );
         expect(await inspected.service.store.count({ status: 'dead' })).toBe(before.size);
@@ -116,6 +144,26 @@ describeInBrowser('a reader', () => {
         await page.waitForSelector(`.channel.idle:has-text("${id}")`);
         await page.click('a:has-text("active 1")');
         expect(await page.locator('.channel').count()).toBe(1);
+      },
+    ],
+    [
+      'dismisses one event and then what matches, when there is no JavaScript, with a note',
+      async () => {
+        const { page } = await openTab({ javaScriptEnabled: false });
+        const { store } = inspected.service;
+        const dead = await store.count({ status: 'dead' });
+        const [{ id }] = (await inspected.api('/events?status=dead')).events;
+        await page.goto(`${inspected.url}/events/${id}`);
+        await page.fill('input[name=reason]', 'the page has gone');
+        await page.click('button:text("Dismiss")');
+        expect(await page.textContent('main')).toContain('Dismissed because the page has gone');
+        await page.goto(`${inspected.url}/events?status=dead`);
+        await page.click('text=Dismiss what matches…');
+        await page.fill('input[name=reason]', 'and so have these');
+        await page.click(`button:text("Dismiss ${dead - 1} events")`);
+        await eventually('all are dismissed', async () => (await store.count({ status: 'dead' })) === 0);
+        await page.reload();
+        expect(await page.textContent('main')).toContain('events were dismissed');
       },
     ],
   ];

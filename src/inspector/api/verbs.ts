@@ -18,27 +18,41 @@ export type Wanted =
     }
   | { readonly verb: 'dismiss'; readonly reason: string };
 
-/** Resets one event to pending, or dismisses it. @returns how many were changed: one */
-export async function changeOne(
-  { store, wake }: Pick<Parts, 'store' | 'wake'>,
-  id: string,
-  wanted: Wanted,
-): Promise<number> {
-  const event = await store.event(id);
-  if (!event) throw new Refused(404, 'there is no such event');
-  const filter = { ids: [id] };
+interface Watcher {
+  readonly signal: AbortSignal;
+  /** @param last the last event that a replay has reset */
+  onStep(events: number, last?: string): void;
+}
+
+/** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
+async function change({ store, wake }: Parts, filter: EventFilter, wanted: Wanted, watcher?: Watcher) {
+  const signal = watcher?.signal;
   if (wanted.verb === 'dismiss') {
-    const { dismissed } = await store.dismiss(filter, wanted);
-    if (dismissed === 0)
-      throw new Refused(409, `it is ${event.status} now: what is pending or dead can be dismissed`);
-    return dismissed;
+    const onStep = (events: number) => watcher?.onStep(events);
+    const { dismissed, running } = await store.dismiss(filter, { reason: wanted.reason, signal, onStep });
+    return { events: dismissed, running };
   }
-  if (event.body === undefined)
+  let events = 0;
+  const onStep = (ids: readonly string[]) => {
+    events += ids.length;
+    watcher?.onStep(events, ids.at(-1));
+  };
+  const { resetSteps, before: after } = wanted;
+  const { running } = await store.replay(filter, { resetSteps, after, signal, onStep, onReady: wake });
+  return { events, running };
+}
+
+/** Replays or dismisses one event. @returns how many were changed: one */
+export async function changeOne(parts: Parts, id: string, wanted: Wanted): Promise<number> {
+  const event = await parts.store.event(id);
+  if (!event) throw new Refused(404, 'there is no such event');
+  const isReplay = wanted.verb === 'replay';
+  if (isReplay && event.body === undefined)
     throw new Refused(409, 'its body was removed by retention: it cannot run again');
-  const { replayed } = await store.replay(filter, wanted);
-  if (replayed === 0) throw new Refused(409, `it is ${event.status} now: it runs without a replay`);
-  wake();
-  return replayed;
+  const { events } = await change(parts, { ids: [id] }, wanted);
+  const why = isReplay ? 'it runs without a replay' : 'what is pending or dead can be dismissed';
+  if (events === 0) throw new Refused(409, `it is ${event.status} now: ${why}`);
+  return events;
 }
 
 /** So that a page that counts comes within a moment: of some 20,000 events each. */
@@ -121,35 +135,18 @@ export class BulkVerbs {
   }
 
   async #run(progress: Progress, filter: EventFilter, wanted: Wanted): Promise<void> {
-    const { log, wake } = this.#parts;
     const { signal } = this.#stop;
+    const onStep = (events: number, last = progress.last) => void Object.assign(progress, { events, last });
     try {
-      progress.running = await this.#change(progress, filter, wanted);
+      const { running } = await change(this.#parts, filter, wanted, { signal, onStep });
+      progress.running = running;
       if (signal.aborted) progress.problem = 'the service was stopped';
     } catch (error) {
       progress.problem = messageOf(error);
     }
     progress.isOver = true;
     const { id, verb, events, running, problem } = progress;
-    log.info({ id, events, running, problem }, `bulk ${NOUNS[verb]} ended`);
-    wake();
-  }
-
-  /** @returns how many events it has left out */
-  async #change(progress: Progress, filter: EventFilter, wanted: Wanted): Promise<number> {
-    const { store, wake: onReady } = this.#parts;
-    const { signal } = this.#stop;
-    if (wanted.verb === 'dismiss') {
-      const onStep = (dismissed: number) => {
-        progress.events = dismissed;
-      };
-      return (await store.dismiss(filter, { reason: wanted.reason, signal, onStep })).running;
-    }
-    const { resetSteps, before: after } = wanted;
-    const onStep = (ids: readonly string[]) => {
-      progress.last = ids.at(-1) ?? progress.last;
-      progress.events += ids.length;
-    };
-    return (await store.replay(filter, { resetSteps, after, signal, onStep, onReady })).running;
+    this.#parts.log.info({ id, events, running, problem }, `bulk ${NOUNS[verb]} ended`);
+    this.#parts.wake();
   }
 }

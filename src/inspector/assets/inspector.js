@@ -3,22 +3,22 @@
 const sign = document.querySelector('#live');
 
 /** @param {string} text @param {string} state */
-function show(text, state) {
+function say(text, state) {
   if (!sign) return;
   sign.removeAttribute('hidden');
   sign.textContent = text;
   sign.setAttribute('data-state', state);
 }
 
-document.addEventListener('htmx:sse:after:connection', () => show('live', 'on'));
-document.addEventListener('htmx:sse:error', () => show('not connected', 'off'));
-document.addEventListener('htmx:sse:close', () => show('not connected', 'off'));
+document.addEventListener('htmx:sse:after:connection', () => say('live', 'on'));
+document.addEventListener('htmx:sse:error', () => say('not connected', 'off'));
+document.addEventListener('htmx:sse:close', () => say('not connected', 'off'));
 
 // What a page shows stays (`noSwap`) when its refresh is refused with 5xx, as while the database cannot be reached.
 document.addEventListener('htmx:after:request', (event) => {
   const status = event.detail?.ctx?.response?.status;
-  if (status >= 500) show('out of date', 'off');
-  else if (sign?.textContent === 'out of date') show('live', 'on');
+  if (status >= 500) say('out of date', 'off');
+  else if (sign?.textContent === 'out of date') say('live', 'on');
 });
 
 // A list must not move while the user reads a row, types or has opened something.
@@ -27,21 +27,68 @@ document.addEventListener('htmx:before:request', (event) => {
   const selection = getSelection();
   if (!part?.hasAttribute('data-live')) return; // the stream itself
   const isRead = selection?.toString() && part.contains(selection.anchorNode);
-  if (isRead || part.querySelector('input:checked, details[open]')) event.preventDefault();
+  if (isRead || part.querySelector('input:checked, input:focus, details[open]')) event.preventDefault();
 });
 
-// Times come in UTC; readers get them in their own zone, with the exact UTC on hover (the title they came with).
+// New rows wait for a click, and rows that match no more stay: a list does not move under a reader's eyes.
+document.addEventListener('htmx:before:swap', ({ detail: { ctx, tasks } }) => {
+  const fragment = tasks[0]?.fragment;
+  if (!fragment) return;
+  localise(fragment);
+  const body = ctx.sourceElement.id === 'list' && fragment.querySelector('tbody');
+  const rows = [...ctx.sourceElement.querySelectorAll('tbody tr')];
+  const again = (row) =>
+    body.querySelector(`[id="${row.id}"]`) ?? Object.assign(row.cloneNode(true), { className: 'gone' });
+  if (body && rows.length > 0) body.replaceChildren(...rows.map(again));
+});
 
-const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const today = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+// Times come in UTC, with the exact UTC as their title. Readers get them in their own zone, or in UTC at a click.
 
-function localise() {
-  const now = new Date().toDateString();
-  for (const element of document.querySelectorAll('time[datetime]')) {
-    const time = new Date(element.getAttribute('datetime') ?? '');
-    element.textContent = (time.toDateString() === now ? today : zoned).format(time);
+/** What times and fields show; undefined is the reader's own zone. */
+let zone = 'UTC';
+const button = document.querySelector('#zone');
+const fields = [...document.querySelectorAll('[type=datetime-local]')];
+
+function localise(root) {
+  const now = Date.now();
+  const format = (options, locale) => new Intl.DateTimeFormat(locale, { ...options, timeZone: zone });
+  const whole = format({ dateStyle: 'medium', timeStyle: 'medium' });
+  const clock = format({ timeStyle: 'medium' });
+  const day = format({ dateStyle: 'short' });
+  const offset = format({ timeZoneName: 'longOffset' }, 'en');
+  const offsetAt = (time) => `UTC${offset.format(time).split('GMT')[1].replace('+00:00', '')}`;
+  for (const element of root.querySelectorAll('time[datetime]')) {
+    const time = Date.parse(element.getAttribute('datetime') ?? '');
+    const text = (day.format(time) === day.format(now) ? clock : whole).format(time);
+    const isUsual = offsetAt(time) === offsetAt(now); // not of another season
+    element.textContent = isUsual ? text : `${text} ${offsetAt(time)}`;
   }
+  for (const element of root.querySelectorAll('[data-zone]')) element.textContent = offsetAt(now);
 }
 
-localise();
-document.addEventListener('htmx:after:swap', localise);
+/** The time that a field shows, milliseconds since the epoch; NaN if it is empty. */
+const timeOf = ({ value }) => Date.parse(zone === 'UTC' ? `${value}Z` : value);
+
+function show(next) {
+  const times = fields.map(timeOf);
+  zone = next;
+  for (const [index, field] of fields.entries()) {
+    const time = times[index];
+    if (Number.isNaN(time)) continue;
+    const minutes = zone === 'UTC' ? 0 : new Date(time).getTimezoneOffset();
+    field.value = new Date(time - minutes * 60_000).toISOString().slice(0, 19);
+  }
+  localise(document);
+}
+
+show(localStorage.getItem('zone') ?? undefined);
+button?.removeAttribute('hidden');
+button?.addEventListener('click', () => {
+  if (zone === 'UTC') localStorage.removeItem('zone');
+  else localStorage.setItem('zone', 'UTC');
+  show(localStorage.getItem('zone') ?? undefined);
+});
+document.addEventListener('formdata', ({ formData }) => {
+  for (const field of fields)
+    if (formData.get(field.name)) formData.set(field.name, new Date(timeOf(field)).toISOString());
+});

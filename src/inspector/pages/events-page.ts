@@ -14,49 +14,64 @@ import { eventsPath } from './words.ts';
 
 const LIMIT = 50;
 const NO_FILTER: EventFilter = {};
-const query = z.object({ ...filterShape, before: eventIdText.optional() });
+const query = z.object({
+  ...filterShape,
+  before: eventIdText.optional(),
+  /** the place up to which the list was shown first: what comes later is counted, and moves no row */
+  upto: z.coerce.number().int().min(0).optional(),
+});
 const filterNames = Object.keys(filterShape);
 
 /** The list of events with its filters. */
 export function eventsPage(inspected: Inspected): Page {
+  const { store } = inspected;
   return async (req, res) => {
     const given = textsOf(req.query, filterNames);
-    const { filter, before, mistake } = asked(req);
+    const { filter, before, upto, mistake } = asked(req);
     if (mistake !== undefined) res.status(400);
-    const [list, named] = await Promise.all([
-      mistake === undefined
-        ? events(inspected, filter, { after: before, limit: LIMIT })
-        : { events: [], next: null },
+    const upTo = upto ?? (await store.lastSeq());
+    const isSearched = mistake === undefined;
+    const [list, matching, fresh, named] = await Promise.all([
+      isSearched ? events(inspected, filter, { after: before, limit: LIMIT, upTo }) : NOTHING,
+      isSearched ? store.tally(filter, { steps: 1 }) : undefined,
+      upto !== undefined && isSearched ? store.tally(filter, { steps: 1, newerThan: upto }) : undefined,
       namedBy(inspected, filter.q),
     ]);
+    const isFirstPage = before === undefined;
     return {
       view: 'events',
       title: 'Events',
       ...list,
+      matching,
+      fresh: fresh?.events ?? 0,
       named,
       given,
+      times: { since: filter.since, until: filter.until },
       statuses: STATUSES,
       kinds: new Set([...kindNames, ...list.events.map(({ kind }) => kind)]),
       mistake,
       isRestricted: isRestricted(filter),
-      isEmptyStore: list.events.length === 0 && before === undefined && !isRestricted(filter),
-      isFirstPage: before === undefined,
+      isEmptyStore: list.events.length === 0 && isFirstPage && !isRestricted(filter),
+      isFirstPage,
       // If the page is not full, there are more events to search, but not necessarily more that match.
       isCutOff: list.next !== null && list.events.length < LIMIT,
       nextQuery: list.next === null ? undefined : new URLSearchParams({ ...given, before: list.next }),
       query: new URLSearchParams(given),
+      again: eventsPath({ ...given, ...(before && { before }), upto: `${upTo}` }),
     };
   };
 }
 
+const NOTHING = { events: [], next: null };
+
 /** What the query asks for; or what is wrong with it, and then nothing is searched for. */
 function asked(req: Request) {
   try {
-    const { before, ...filters } = parsed(query, req.query);
-    return { filter: filterOf(filters), before, mistake: undefined };
+    const { before, upto, ...filters } = parsed(query, req.query);
+    return { filter: filterOf(filters), before, upto, mistake: undefined };
   } catch (error) {
-    if (error instanceof Refused) return { filter: NO_FILTER, before: undefined, mistake: error.message };
-    throw error;
+    if (!(error instanceof Refused)) throw error;
+    return { filter: NO_FILTER, before: undefined, upto: undefined, mistake: error.message };
   }
 }
 
@@ -76,15 +91,25 @@ async function namedBy({ store }: Inspected, q: string | undefined) {
 
 const path = z.object({ id: eventIdText });
 
+/** How many events of its media or channel the page of an event shows on either side of it. */
+const NEAR = 5;
+
 /** One event with its attempts, steps and timeline. */
 export function eventPage(inspected: Inspected): Page {
   return async (req) => {
     const found = await event(inspected, parsed(path, req.params).id);
+    const { history, timeline } = found;
+    const place = timeline.findIndex(({ id }) => id === found.id);
     const isOver = found.status !== 'pending' && found.status !== 'running';
     return {
       view: 'event',
       title: `${found.kind} ${found.resource}`,
       event: found,
+      neighbours: timeline.slice(Math.max(0, place - NEAR), place + NEAR + 1),
+      // Those that ended alike together, the last first.
+      attempts: [
+        ...Map.groupBy(history.toReversed(), ({ outcome, error }) => `${outcome} ${error}`).values(),
+      ],
       canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
       canDismiss: found.status === 'pending' || found.status === 'dead',
       payload: found.body === null ? undefined : JSON.stringify(JSON.parse(found.body), null, 2),

@@ -41,8 +41,8 @@ export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: 
   const given = { ...shared, ...words, exact, nav: undefined };
   return (res, view, data) => {
     const url = res.req.originalUrl.slice(1);
-    const live = (id: string, seconds = 1) =>
-      `id="${id}" data-live hx-get="${exact(url || './')}" hx-select="#${id}" hx-swap="outerMorph" ${refreshing(seconds)}`;
+    const live = (id: string, seconds = 1, path = url || './') =>
+      `id="${id}" data-live hx-get="${exact(path)}" hx-select="#${id}" hx-swap="outerMorph" ${refreshing(seconds)}`;
     const place = { root: rootOf(res.req), url, live };
     res.type('html').send(eta.render(view, { ...given, ...place, ...data }));
   };

@@ -1,5 +1,6 @@
-export { headlineOf } from '../../base/thrown.ts';
 export { filterOfKind } from '../../notification/kinds.ts';
+
+import { isInUsersFiles } from '../../base/thrown.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -37,6 +38,18 @@ export function kindName(kind: string): string {
 export function eventsPath(filters: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(filters);
   return query.size === 0 ? 'events' : `events?${query}`;
+}
+
+/** An error's text in parts: what was thrown, and each cause. The lines of its stack that are in no file of the user's are apart. */
+export function partsOf(error: string) {
+  const isFolded = (line: string) => /^\s+at /.test(line) && !isInUsersFiles(line);
+  return error.split(/\n(?=(?:caused by|error \d+): )/).map((part) => {
+    const { true: folded = [], false: shown = [] } = Object.groupBy(
+      part.split('\n'),
+      (line) => `${isFolded(line)}`,
+    );
+    return { shown: shown.join('\n'), folded };
+  });
 }
 
 /** A state as HTML. Views insert it unescaped. */

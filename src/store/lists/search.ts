@@ -36,8 +36,6 @@ export interface Search {
   readonly stretch: Stretch;
   /** newest first: by event time where the filter has a resource, else as received */
   readonly order: Order;
-  /** leaves out events that were received after the one in this place */
-  readonly upTo?: number | undefined;
   /** only events that were received after the one in this place */
   readonly newerThan?: number | undefined;
 }
@@ -71,14 +69,11 @@ export function searchReads(d: Dialect) {
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
   /** Undefined if the event after which it begins is not there. */
-  const planOf = async (
-    db: Db,
-    { filter, order, upTo, newerThan, stretch }: Search,
-  ): Promise<Plan | undefined> => {
+  const planOf = async (db: Db, { filter, order, newerThan, stretch }: Search): Promise<Plan | undefined> => {
     const [after] = stretch.after === undefined ? [] : await db.all<Place>(placeOf, { id: stretch.after });
     if (stretch.after !== undefined && !after) return undefined;
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
-    const reach = stretch.reach ?? REACH;
+    const { reach = REACH, upTo } = stretch;
     const params: Record<string, Value> = {
       reach,
       upto: upTo,

@@ -25,6 +25,8 @@ export interface Stretch {
   readonly after?: string | undefined;
   /** the most events to search through */
   readonly reach?: number | undefined;
+  /** leaves out events that were received after the one in this place */
+  readonly upTo?: number | undefined;
   /** events found, at most */
   readonly limit: number;
 }
