@@ -43,6 +43,7 @@ async function measure(adminUrl: string) {
     '/api/stats',
     '/api/events?limit=100',
     '/api/events?status=dead',
+    '/api/events?status=pending',
     '/api/events?status=handled&kind=media_updated',
     `/api/events?resource=media:${1_000_000 + MEDIA / 2}`,
     '/api/events?site=site7',

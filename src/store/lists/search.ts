@@ -57,10 +57,11 @@ interface Place {
 
 export function searchReads(d: Dialect) {
   const placeOf = 'SELECT seq, event_time FROM events WHERE id = $id';
-  const pending = `SELECT seq, event_time FROM events WHERE ${READY} UNION ALL
-    SELECT seq, event_time FROM events WHERE next_at IS NOT NULL`;
+  // Without this limit, SQLite reads all events in their order to merge the two parts.
+  const pending = `SELECT seq FROM (SELECT seq FROM events WHERE ${READY} UNION ALL
+    SELECT seq FROM events WHERE next_at IS NOT NULL) u LIMIT $reach`;
 
-  const fewPending = `SELECT count(*) AS few FROM (SELECT seq FROM (${pending}) p LIMIT $reach) f`;
+  const fewPending = `SELECT count(*) AS few FROM (${pending}) f`;
   const tally = `count(*) AS events, count(CASE WHEN ${READY} THEN 1 END) AS under_way,
     count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable`;
 
