@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { bodyOf, deliver, SECRET } from './support/notifications.ts';
-import { copyProgram } from './support/program-copy.ts';
+import { copyProgram, ofCopies } from './support/program-copy.ts';
 import { programEnv } from './support/run-cli.ts';
 import { startProcess } from './support/service-process.ts';
 import { filesBelow, importsOf } from './support/source-files.ts';
@@ -64,11 +64,10 @@ test('tells its commands and serves, when all optional rooms and their mounts ar
     }
   }
   const cli = join(copy, 'bin/hookkit.js');
-  const args = [cli, '--help'];
-  expect(execFileSync(process.execPath, args, { cwd: copy, env: programEnv, encoding: 'utf8' })).toContain(
-    'serve',
-  );
+  const options = { cwd: copy, env: { ...programEnv, ...ofCopies }, encoding: 'utf8' } as const;
+  expect(execFileSync(process.execPath, [cli, '--help'], options)).toContain('serve');
   const env = {
+    ...ofCopies,
     DATABASE_URL: `sqlite:${join(copy, 'receiver.db')}`,
     WEBHOOK_SECRET: SECRET,
     HANDLERS: join(copy, 'src/handlers/index.ts'),

@@ -3,21 +3,22 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { present } from '../support/only.ts';
-import { copyProgram } from '../support/program-copy.ts';
+import { copyProgram, ofCopies } from '../support/program-copy.ts';
 
 jest.setTimeout(180_000); // several starts of npm and Node on a busy machine
 let copy: string;
 let diary: string;
 let running: ChildProcess | undefined;
 
-beforeEach(() => {
+beforeAll(() => {
   copy = copyProgram();
   diary = join(copy, 'diary');
   writeFileSync(diary, '');
 });
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
 afterEach(() => {
   try {
@@ -25,13 +26,12 @@ afterEach(() => {
   } catch {
     // all of them have
   }
-  rmSync(copy, { recursive: true, force: true });
 });
 
 /** Runs a script of npm in a group of its own, as a terminal does. */
 function run(script: string, settings: Readonly<Record<string, string | number>>): ChildProcess {
   const texts = Object.entries(settings).map(([name, value]) => [name, String(value)]);
-  const env = { ...process.env, ...Object.fromEntries(texts) };
+  const env = { ...process.env, ...ofCopies, ...Object.fromEntries(texts) };
   return spawn('npm', ['run', script], { cwd: copy, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
 }
 

@@ -21,10 +21,11 @@ async function findings(code: number, args: string[] = [], env: Record<string, s
   return { all, of };
 }
 
-test('names a variable of .env that nobody reads, and the one that is meant, without its value', async () => {
+test('names a variable of .env that nobody reads, and the one that is meant, without its value, and a disk where none can write', async () => {
   const env = join(here.directory, '.env');
   writeFileSync(env, 'RETRY_MAX_ATTEMTPS=3\nRETENTION_DAY=7\nMY_OWN=hidden\n');
-  const { stdout } = await here.cli(['doctor', '--offline', '--json'], { cwd: here.directory });
+  const nowhere = { DATABASE_URL: 'sqlite:/proc/none/receiver.db' };
+  const { stdout } = await here.cli(['doctor', '--offline', '--json'], { cwd: here.directory, env: nowhere });
   expect(stdout).not.toContain('hidden');
   const { findings: all }: { findings: Finding[] } = JSON.parse(stdout);
   expect(all.filter(({ check, result }) => check === 'configuration' && result === 'warn')).toEqual(
@@ -35,6 +36,8 @@ test('names a variable of .env that nobody reads, and the one that is meant, wit
       expect.objectContaining({ detail: `${name} is set, and nobody reads it: is ${meant} meant?` }),
     ),
   );
+  const disk = { check: 'disk', result: 'FAIL', detail: expect.stringMatching(/make room|may not write to/) };
+  expect(all).toContainEqual(disk);
 });
 
 test('fails, when the database is damaged, and sends no request, when it is told to stay offline', async () => {
@@ -60,39 +63,46 @@ const named = (file: string, text: string) => {
   writeFileSync(join(here.directory, file), text);
   return { HANDLERS: join(here.directory, file) };
 };
-const NEW = () => here.database.execute({ sqlite: 'PRAGMA user_version = 99', postgres: '' });
 const NEEDS = `export const app = { handlers: {}, settings: { shape: { A: 1 }, safeParse: () => ({ success: false, error: { issues: [{ path: ['A'] }] } }) } };`;
-test.each<[string, () => unknown, RegExp]>([
-  ['configuration', () => ({ PORT: 'x' }), /PORT/],
-  ['handlers', () => named('bad.mjs', 'throw 1'), /does not load/],
-  ['settings', () => named('app.mjs', NEEDS), /A: is not set/],
-  ['disk', () => ({ DATABASE_URL: 'sqlite:/proc/none/receiver.db' }), /make room|may not write to/],
-  ['database', () => chmodSync(here.path, 0o644), /everybody may read it/],
-  ['database', NEW, /schema version 99/],
-  ['key', () => chmodSync(`${here.path}.key`, 0o644), /others may read it/],
-  ['secrets', () => ({ SECRETS_KEY: Buffer.alloc(32, 5).toString('base64') }), /do not open with this key/],
+const inDatabase = (sqlite: string) => here.database.execute({ sqlite, postgres: '' });
+test.each<[Record<string, RegExp>, () => unknown]>([
+  [{ configuration: /PORT/ }, () => ({ PORT: 'x' })],
   [
-    'secrets',
-    () =>
-      here.cli(['webhooks', 'import', '--id', 'a'], { stdin: 'mock-1' }).then(() => ({ HOST: '0.0.0.0' })),
-    /begins with mock-/,
+    { handlers: /does not load/, database: /everybody may read it/, key: /others may read it/ },
+    () => {
+      for (const file of [here.path, `${here.path}.key`]) chmodSync(file, 0o644);
+      return named('bad.mjs', 'throw 1');
+    },
   ],
   [
-    'secrets',
-    () => here.database.execute({ sqlite: 'DELETE FROM secrets', postgres: '' }),
-    /refuses everything/,
+    { settings: /A: is not set/, database: /schema version 99/ },
+    () => inDatabase('PRAGMA user_version = 99').then(() => named('app.mjs', NEEDS)),
   ],
-])('fails in %s, when it is not as it must be', async (check, spoil, told) => {
+  [
+    { secrets: /begins with mock-/ },
+    async () => {
+      const store = await here.openStore();
+      await store.addSecret('a', 'mock-1');
+      await store.close();
+      return { HOST: '0.0.0.0' };
+    },
+  ],
+  [{ secrets: /refuses everything/ }, () => inDatabase('DELETE FROM secrets')],
+])('fails, when what it checks is not as it must be: %j', async (told, spoil) => {
   await here.register('https://your.host/webhooks/media');
   const { all } = await findings(1, ['--offline'], ((await spoil()) ?? {}) as Record<string, string>);
   const failed = all.filter(({ result }) => result === 'FAIL');
-  expect(failed).toContainEqual(expect.objectContaining({ check, detail: expect.stringMatching(told) }));
+  for (const [check, detail] of Object.entries(told))
+    expect(failed).toContainEqual(expect.objectContaining({ check, detail: expect.stringMatching(detail) }));
 });
 
-test('fails, when the provider refuses the API secret, and looks at a URL that it is given', async () => {
+test('fails, when the provider refuses the API secret and the key is another, and looks at a URL that it is given', async () => {
+  await here.register('https://your.host/webhooks/media');
   const { of } = await findings(1, ['--url', 'http://127.0.0.1:9/x'], {
     PROVIDER_API_SECRET: 'refused-api-secret',
+    SECRETS_KEY: Buffer.alloc(32, 5).toString('base64'),
   });
-  expect([of('provider').result, of('url')]).toEqual(['FAIL', expect.objectContaining({ result: 'FAIL' })]);
+  expect(['secrets', 'provider', 'url'].map((check) => of(check).result)).toEqual(['FAIL', 'FAIL', 'FAIL']);
+  expect(of('secrets').detail).toContain('do not open with this key');
   expect(of('provider').detail).not.toContain('refused-api-secret');
 });

@@ -15,7 +15,6 @@ const NONE_AT = /there is no database at .*receiver\.db: .*run this where the se
 
 test.each([
   ['webhooks rotate ID', 1],
-  ['quarantine list --json', 1],
   ['events list', 1],
   ['webhooks list', 0],
   ['webhooks update ID --name other --json', 0],

@@ -17,6 +17,9 @@ const HANDLERS = {
   ],
 };
 
+/** For their processes: what Node makes of a copy goes with it, and does not stay with the packages. */
+export const ofCopies = { NODE_COMPILE_CACHE: join(tmpdir(), 'compile-cache') };
+
 /**
  * A copy of the program in a directory of its own, to be changed and run; with handlers of its own, too.
  * @param more what else of the project stands in it

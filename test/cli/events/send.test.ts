@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
+import { checkAnswer } from '../../../src/replay/send-one.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
@@ -40,14 +38,9 @@ test('sends exactly the file under the secret of its webhook, and asks for one w
 });
 
 test.each([200, 404, 500])(
-  'ends with 1, when a broken notification is answered %i, which is no refusal',
-  async (status) => {
-    const server = createServer((_req, res) => void res.writeHead(status).end()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const args = 'send --kind media_available --media m --webhook w --fault forged --to';
-    const run = await desk().events([...args.split(' '), to], { env: { WEBHOOK_SECRET: SECRET } });
-    expect(run.code).toBe(1);
-    server.close();
+  'fails, when a broken notification is answered %i, which is no refusal',
+  (status) => {
+    const answer = { type: 'answered', status, body: '' } as const;
+    expect(() => checkAnswer(answer, 'forged')).toThrow(expect.objectContaining({ code: 'REPLAY_FAILED' }));
   },
 );
