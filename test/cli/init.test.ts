@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { writeNewApp } from '../../src/scaffold/new-app.ts';
 import { runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -84,9 +85,8 @@ describe('an app', () => {
   beforeAll(async () => {
     place = await temporaryDirectory();
     for (const app of apps) {
-      const recipe = app === 'example' ? [] : ['--recipe', app];
-      const { code } = await runCli(['init', app, '--kit', '1.2.3', ...recipe], { cwd: place });
-      expect(code).toBe(0);
+      const recipe = app === 'example' ? {} : { recipe: app };
+      writeNewApp({ folder: join(place, app), cwd: place, kit: '1.2.3', ...recipe });
     }
     // As npm installs it from a folder: a link to it, and its packages.
     mkdirSync(join(place, 'node_modules/@types'), { recursive: true });
