@@ -133,6 +133,33 @@ describeInBrowser('a reader', () => {
       },
     ],
     [
+      'goes from a problem to what can be done with just its events',
+      async () => {
+        const { page } = await openTab();
+        const [{ count }] = (await inspected.api('/problems')).problems;
+        for (const verb of ['Retry now…', 'Dismiss…']) {
+          await page.goto(`${inspected.url}/problems`);
+          await page.click(`li:first-child >> text=${verb}`);
+          expect(await page.textContent('.confirm')).toContain(`${count} events`);
+        }
+      },
+    ],
+    [
+      'drops what is in quarantine, when there is no JavaScript, in two steps, and sees how many',
+      async () => {
+        const { page } = await openTab({ javaScriptEnabled: false });
+        const before = await inspected.service.store.quarantineSize();
+        expect(before).toBeGreaterThan(0);
+        await page.goto(`${inspected.url}/refused`);
+        await page.click('summary:text("Drop…")');
+        await page.click('button:text("for good")');
+        expect(await page.textContent('main [role=status]')).toMatch(
+          new RegExp(`${before} notifications? w`),
+        );
+        expect(await inspected.service.store.quarantineSize()).toBe(0);
+      },
+    ],
+    [
       'sees a channel move across the board, when it becomes idle, without doing anything',
       async () => {
         const { page } = await openTab();
