@@ -136,7 +136,7 @@ describe('what is in quarantine', () => {
 });
 
 describe('webhooks', () => {
-  test('have name, URL and sites from the provider, which is asked once a minute at most, and their standing', async () => {
+  test('have name, URL and sites from the provider, which is asked once a minute or when a secret is new, and their standing', async () => {
     const provider = await MockProvider.start({ port: 0, seed: 3 });
     const metadata = { name: MARKUP, webhook_url: 'https://hooks.example/in', site_ids: ['site0001'] };
     const { id } = provider.createWebhook({ ...metadata, events: [...kindNames] });
@@ -153,8 +153,14 @@ describe('webhooks', () => {
     for (const text of ['https://hooks.example/in', 'site0001', 'gone at the provider', 'missing'])
       expect(html).toContain(text);
     expect(html).not.toContain('<script>run');
-    provider.createWebhook({ ...metadata, events: [...kindNames] });
+    const next = provider.createWebhook({ ...metadata, events: [...kindNames] });
     expect((await told()).webhooks).toHaveLength(2);
+    await inspected.service.store.addSecret(next.id, next.secret);
+    expect((await told()).webhooks[1]).toMatchObject({
+      webhook_id: next.id,
+      provider: metadata,
+      secret: 'live',
+    });
     await provider.close();
   });
 

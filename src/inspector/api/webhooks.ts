@@ -33,12 +33,12 @@ export const webhooksAnswer = z.object({
 /** The webhooks at the provider and those with a stored secret. The secrets themselves are not shown. */
 export async function webhooks(inspected: Inspected): Promise<z.input<typeof webhooksAnswer>> {
   const { store, config, watch } = inspected;
-  const [ever, secrets, refusals, registered] = await Promise.all([
+  const [ever, secrets, refusals] = await Promise.all([
     store.everySecret(),
     store.secrets(),
     watch.stats.refusals(store),
-    inspected.registered(),
   ]);
+  const registered = await inspected.registered(Math.max(0, ...secrets.map(({ createdAt }) => createdAt)));
   const known = 'webhooks' in registered ? registered.webhooks : undefined;
   const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(async ({ id, provider, secret }) => {
     const refused = refusals.find(({ webhookId }) => webhookId === id);

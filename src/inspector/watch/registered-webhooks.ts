@@ -10,7 +10,10 @@ const ASK_EVERY_MS = 60_000;
 /** A page waits so long for the provider. */
 const PATIENCE_MS = 3000;
 
-/** Gives a function that tells which webhooks the provider has. It asks the provider once a minute at most. */
+/**
+ * Gives a function that tells which webhooks the provider has. It asks the provider once a minute at most, and when a secret was stored
+ * since: a webhook that was made a moment ago is not told of as gone.
+ */
 export function registeredWebhooks({ config, clock }: Pick<AdminNeeds, 'config' | 'clock'>) {
   const { PROVIDER_BASE_URL: baseUrl, PROVIDER_API_SECRET: apiSecret } = config;
   const ask = async (): Promise<Registered> => {
@@ -22,9 +25,11 @@ export function registeredWebhooks({ config, clock }: Pick<AdminNeeds, 'config' 
     );
   };
   let last: { readonly askedAt: number; readonly answer: Promise<Registered> } | undefined;
-  return () => {
+  return (secretStoredAt: number) => {
     const now = clock.now();
-    if (!last || now - last.askedAt >= ASK_EVERY_MS) last = { askedAt: now, answer: ask() };
+    const { askedAt = Number.NEGATIVE_INFINITY } = last ?? {};
+    const isOld = now - askedAt >= ASK_EVERY_MS || (secretStoredAt > askedAt && secretStoredAt <= now);
+    if (!last || isOld) last = { askedAt: now, answer: ask() };
     return last.answer;
   };
 }
