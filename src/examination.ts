@@ -8,6 +8,7 @@ import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
 import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
+import { isAway } from './store/lists/event-json.ts';
 import { engineOf, openStore } from './store/open.ts';
 
 interface Examination {
@@ -118,9 +119,6 @@ async function* checkStore(
   return { has: (webhookId) => standings.of(webhookId).state !== 'missing' };
 }
 
-/** A process that has not reported for so long stands still or has crashed. */
-const AWAY_MS = 30_000;
-
 function checkInstances(instances: readonly Instance[]): Finding {
   const { ok, warn, skipped } = findingsOf('instances');
   const ago = ({ seenAt }: Instance) => systemClock.now() - seenAt;
@@ -128,7 +126,7 @@ function checkInstances(instances: readonly Instance[]): Finding {
     (one) => `${one.name} (${one.version}), seen ${Math.round(ago(one) / 1000)} s ago`,
   );
   if (words.length === 0) return skipped('no server runs on this database');
-  if (instances.every((one) => ago(one) < AWAY_MS)) return ok(words.join('; '));
+  if (!instances.some((one) => isAway(one, systemClock.now()))) return ok(words.join('; '));
   return warn(`${words.join('; ')}: one stands still or has crashed, look at its log`);
 }
 

@@ -6,14 +6,15 @@ import helmet from 'helmet';
 import { within } from '../base/clock.ts';
 import { isUnavailable, messageOf } from '../base/errors.ts';
 import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
-import type { Overview } from '../store/event-store.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/endpoint.ts';
+import { newestReceipt } from './api/stats.ts';
 import { Guesses } from './guard/guesses.ts';
 import { refuse, refuseFailed } from './guard/refuse.ts';
 import { guardToken, Sessions, tokenCheck } from './guard/sign-in.ts';
 import { pagesRouter } from './pages/pages.ts';
 import { renderer } from './pages/render.ts';
+import type { Scraped } from './watch/metrics.ts';
 
 /** Pages, API and metrics, behind the checks of Host, Origin and token. */
 export function adminApp(inspected: Inspected): Express {
@@ -37,7 +38,9 @@ export function adminApp(inspected: Inspected): Express {
     next();
   });
   app.get('/metrics', async (_req, res) => {
-    const text = await watch.metrics.text(await scrape(inspected), clock.now());
+    const { startedAt } = watch;
+    const about = { now: clock.now(), startedAt, instance: config.INSTANCE_NAME };
+    const text = await watch.metrics.text(await scrape(inspected), about);
     res.type(watch.metrics.contentType).send(text);
   });
   app.use('/api', apiRouter(inspected));
@@ -123,11 +126,15 @@ const pagePolicy: RequestHandler = helmet({
 const PATIENCE_MS = 5000;
 
 /** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
-async function scrape({ store, clock, log }: Inspected): Promise<Overview | undefined> {
-  const asked = store.overview().catch((error) => {
-    if (!isUnavailable(error))
-      log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
-    return undefined;
-  });
-  return within(clock, PATIENCE_MS, asked);
+async function scrape({ store, clock, log }: Inspected): Promise<Scraped | undefined> {
+  const asked = Promise.all([store.overview(), store.instances(), store.size(), newestReceipt(store, 1)]);
+  const scraped = asked.then(
+    ([overview, instances, size, lastReceivedAt]) => ({ overview, instances, size, lastReceivedAt }),
+    (error) => {
+      if (!isUnavailable(error))
+        log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
+      return undefined;
+    },
+  );
+  return within(clock, PATIENCE_MS, scraped);
 }

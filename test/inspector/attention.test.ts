@@ -1,8 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { parseConfig } from '../../src/config.ts';
 import { concernsOf } from '../../src/inspector/api/attention.ts';
-import { openConfigured } from '../../src/store/open.ts';
 import { testDatabase } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, SECRET, WEBHOOK } from '../support/genuine.ts';
@@ -191,15 +188,7 @@ describe('the overview of a running service', () => {
 
   test('names an instance that was not seen for 30 seconds until it is forgotten, and forgets none that lives', async () => {
     const inspected = await inspect();
-    const clock = { ...systemClock, now: () => Date.now() - 40_000 };
-    const former = await openConfigured(parseConfig(inspected.env), { clock, threads: false });
-    for (const name of ['gone/1', 'gone/2'])
-      await former.report({
-        instance: { name, version: '1', startedAt: 0, running: 3 },
-        stats: [],
-        refusals: [],
-      });
-    await former.close();
+    await inspected.addGone('gone/1', 'gone/2');
     expect(await overview(inspected)).toMatch(
       /^✕ Instance gone\/1 was last seen 40.* ✕ Instance gone\/2 was last seen/,
     );

@@ -13,7 +13,8 @@ import { describeWithPostgres, startPostgres } from '../support/shared-postgres.
 
 const REASON = 'the store cannot do this now: connect ECONNREFUSED 127.0.0.1:5432';
 const EVENT = '/events/abc-0123456789abcdef0123';
-const OF_STORE = /^webhook_(events|oldest_pending_seconds|quarantined|quarantine_lost_total)\b/m;
+const OF_STORE =
+  /^webhook_(events|oldest_\w+|paused|quarantine\w+|last_\w+|instances|database_bytes|disk_free_bytes)\b/m;
 const KEY = SECRETS_KEY.toString('base64');
 
 describe('while the store is unavailable', () => {

@@ -4,6 +4,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
 import { Watch } from '../../src/inspector/watch/watch.ts';
 import { reach } from '../../src/provider/checks.ts';
+import { ENGINE } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { notification, PATH } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
@@ -24,6 +26,9 @@ beforeAll(async () => {
   await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
   await reach(inspected.service.url + PATH);
   await inspected.settled();
+  await inspected.service.store.pause({ reason: 'the archive moves', by: 'test' });
+  await inspected.addGone('gone');
+  await eventually('it has reported', async () => (await inspected.service.store.instances()).length === 2);
   const answer = await fetch(`${inspected.url}/metrics`);
   expect(answer.headers.get('content-type')).toContain('text/plain');
   text = await answer.text();
@@ -42,6 +47,16 @@ const NAMES = [
   'webhook_quarantined',
   'webhook_quarantine_lost_total',
   'webhook_log_lines_dropped_total',
+  'webhook_build_info',
+  'webhook_database_bytes',
+  ...(ENGINE === 'sqlite' ? ['webhook_disk_free_bytes'] : []),
+  'webhook_instances',
+  'webhook_last_received_timestamp_seconds',
+  'webhook_oldest_ready_seconds',
+  'webhook_paused',
+  'process_cpu_seconds_total',
+  'process_resident_memory_bytes',
+  'process_start_time_seconds',
 ];
 
 test('metrics have these names and no others, when they are scraped', () => {
@@ -65,6 +80,10 @@ test.each([
   'webhook_quarantined 1',
   'webhook_quarantine_lost_total 0',
   'webhook_store_up 1',
+  'webhook_oldest_ready_seconds 0',
+  'webhook_paused 1',
+  'webhook_instances{state="away"} 1',
+  'webhook_instances{state="live"} 1',
 ])('metrics say %s, when that is what happened', (line) => {
   expect(text.split('\n')).toContain(line);
 });

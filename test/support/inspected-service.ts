@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import { openConfigured } from '../../src/store/open.ts';
 import { testDatabase } from './engine.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
@@ -49,6 +52,16 @@ export async function inspect(
       const text = JSON.stringify(body);
       const headers = { authorization: `Bearer ${tokenOf(text, secret)}` };
       return fetch(`${service.url}${PATH}`, { method: 'POST', headers, body: text });
+    },
+    /** Has processes on its database that were last seen 40 seconds ago. */
+    async addGone(...names: readonly string[]): Promise<void> {
+      const clock = { ...systemClock, now: () => systemClock.now() - 40_000 };
+      const store = await openConfigured(parseConfig(database?.env ?? env), { clock, threads: false });
+      for (const name of names) {
+        const instance = { name, version: '1', startedAt: 0, running: 0 };
+        await store.report({ instance, stats: [], refusals: [] });
+      }
+      await store.close();
     },
     /** Waits until every event has come to its end. */
     async settled(): Promise<void> {

@@ -1,6 +1,6 @@
+import { isAway } from '../../store/lists/event-json.ts';
 import { Refused } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
-import { AWAY_MS } from './stats.ts';
 
 /** Holds back the handlers of all processes. @param source the address that asks for it */
 export async function pauseHandling({ store }: Inspected, reason: string, source: string) {
@@ -19,7 +19,7 @@ export async function resumeHandling({ store, wake }: Inspected) {
 export async function forgetInstance({ store, clock }: Inspected, name: string) {
   const instance = (await store.instances()).find((one) => one.name === name);
   if (!instance) throw new Refused(404, 'there is no such instance');
-  if (clock.now() - instance.seenAt <= AWAY_MS)
+  if (!isAway(instance, clock.now()))
     throw new Refused(409, 'it was seen a moment ago: stop it, and it is gone');
   await store.leave(name);
   return { forgotten: name };

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isUnavailable } from '../../base/errors.ts';
 import { isKind } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/readiness.ts';
-import type { EventStore, Instance, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
-import { iso, isoOrNull } from '../../store/lists/event-json.ts';
+import type { EventStore, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
+import { isAway, iso, isoOrNull } from '../../store/lists/event-json.ts';
 import { type Counter, MINUTE_MS, RATES, Stats, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -115,8 +115,6 @@ export type Snapshot = z.input<typeof snapshotShape>;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const HOUR_MS = 3_600_000;
-/** An instance that has not reported for so long stands still or has crashed. */
-export const AWAY_MS = 30_000;
 
 /** Where a snapshot comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
@@ -158,7 +156,14 @@ export async function snapshotOf(
     quarantined: overview.quarantined,
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     failing,
-    instances: instances.map((one) => instanceJson(one, now)),
+    instances: instances.map((one) => ({
+      name: one.name,
+      version: one.version,
+      started_at: iso(one.startedAt),
+      seen_at: iso(one.seenAt),
+      running: one.running,
+      away: isAway(one, now),
+    })),
     can_record: problem === undefined,
     cannot_record: problem ?? null,
     can_read_secrets: secrets !== undefined,
@@ -270,11 +275,6 @@ async function failingNow(store: EventStore, counted: Stats, since: number): Pro
   return (await store.problems())
     .filter(({ kind, status }) => status === 'pending' && kinds.has(isKind(kind) ? kind : 'unknown'))
     .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
-}
-
-function instanceJson({ name, version, startedAt, seenAt, running }: Instance, now: number) {
-  const times = { started_at: iso(startedAt), seen_at: iso(seenAt) };
-  return { name, version, ...times, running, away: now - seenAt > AWAY_MS };
 }
 
 /** How many of the newest events are looked at for one of a webhook. */

@@ -2,13 +2,32 @@ import Counter from 'prom-client/lib/counter.js';
 import Gauge from 'prom-client/lib/gauge.js';
 import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
+import { kitVersion } from '../../base/program.ts';
 import { isKind } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
-import type { Overview } from '../../store/event-store.ts';
+import type { DatabaseSize, Instance, Overview } from '../../store/event-store.ts';
+import { isAway } from '../../store/lists/event-json.ts';
 import { type Result, results } from './request-results.ts';
 
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What the store says at a scrape. */
+export interface Scraped {
+  readonly overview: Overview;
+  readonly instances: readonly Instance[];
+  readonly size: DatabaseSize;
+  readonly lastReceivedAt: number | undefined;
+}
+
+/** What a process says of itself. */
+interface Process {
+  readonly now: number;
+  readonly startedAt: number;
+  readonly instance: string;
+}
 
 /** The metrics for Prometheus. Counters and times change with each event; the others are read at each scrape. */
 export class Metrics {
@@ -77,15 +96,15 @@ export class Metrics {
 
   /**
    * The text that Prometheus scrapes.
-   * @param overview undefined if the store did not answer. Its metrics are left out then: a former number would look like the present one
+   * @param scraped undefined if the store did not answer. Its metrics are left out then: a former number would look like the present one
    */
-  async text(overview: Overview | undefined, now: number): Promise<string> {
+  async text(scraped: Scraped | undefined, { now, startedAt, instance }: Process): Promise<string> {
     const read = new Registry();
     const registers = [read];
     const counted = (name: string, help: string, count: number) =>
       new Counter({ name, help, registers }).inc(count);
-    const measured = (name: string, help: string, value: number) =>
-      new Gauge({ name, help, registers }).set(value);
+    const measured = (name: string, help: string, value: number, labels: Labels = {}) =>
+      new Gauge({ name, help, registers, labelNames: Object.keys(labels) }).set(labels, value);
     counted(
       'webhook_log_lines_dropped_total',
       'Lines of the log that the process dropped: the disk was full, or the reader of the log stood still.',
@@ -94,18 +113,32 @@ export class Metrics {
     measured(
       'webhook_store_up',
       'Whether the store answered this scrape: 1, or 0, and then the metrics of the store are missing.',
-      overview ? 1 : 0,
+      scraped ? 1 : 0,
     );
-    if (overview) {
-      const { oldestPendingAt = now, quarantined, quarantineLost } = overview;
+    const version = kitVersion();
+    measured('webhook_build_info', 'The version of the kit.', 1, { version, instance });
+    const { user, system } = process.cpuUsage();
+    counted('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
+    measured('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
+    measured('process_start_time_seconds', 'Start of the process since the epoch.', startedAt / 1000);
+    if (scraped) {
+      const { overview, instances, size, lastReceivedAt = 0 } = scraped;
+      const { oldestPendingAt = now, oldestReadyAt = now, quarantined, quarantineLost } = overview;
+      const age = (time: number) => Math.max(0, now - time) / 1000;
       const help = 'Events in the store that have not ended, by status, and those that ended as dead.';
       const events = new Gauge({ name: 'webhook_events', help, labelNames: ['status'], registers });
       for (const status of ['pending', 'running', 'dead'] as const) events.set({ status }, overview[status]);
       measured(
         'webhook_oldest_pending_seconds',
         'Age of the oldest event that is not finished, since it was received; 0 if there is none.',
-        Math.max(0, now - oldestPendingAt) / 1000,
+        age(oldestPendingAt),
       );
+      measured(
+        'webhook_oldest_ready_seconds',
+        'The same of those that do not wait for another try: a handler should have taken them up.',
+        age(oldestReadyAt),
+      );
+      measured('webhook_paused', 'Whether handling is paused: 1 or 0.', overview.paused ? 1 : 0);
       measured(
         'webhook_quarantined',
         'Notifications in quarantine that wait for a secret which verifies them.',
@@ -116,6 +149,24 @@ export class Metrics {
         'Notifications that the quarantine had no room for, since the database was created.',
         quarantineLost,
       );
+      measured(
+        'webhook_last_received_timestamp_seconds',
+        'When the newest event was received, by any process; 0 if none was.',
+        lastReceivedAt / 1000,
+      );
+      const away = instances.filter((one) => isAway(one, now)).length;
+      const states = 'Processes on the database: live, and away if not seen for 30 seconds.';
+      const standing = new Gauge({
+        name: 'webhook_instances',
+        help: states,
+        labelNames: ['state'],
+        registers,
+      });
+      standing.set({ state: 'live' }, instances.length - away);
+      standing.set({ state: 'away' }, away);
+      measured('webhook_database_bytes', 'Size of the database.', size.bytes);
+      if (size.free !== undefined)
+        measured('webhook_disk_free_bytes', 'Room on the disk of a SQLite database.', size.free);
     }
     return (await Promise.all([this.#registry.metrics(), read.metrics()])).join('\n');
   }

@@ -1,4 +1,5 @@
 import type { StateValue, StoredEvent, Unproven } from '../stored.ts';
+import type { Instance } from './reports.ts';
 import type { Attempt, RunningStart } from './types.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
@@ -54,6 +55,13 @@ export function unprovenJson(entry: Omit<Unproven, 'seq'>) {
     deliveries: entry.deliveries,
     body: entry.body,
   };
+}
+
+/** An instance that has not reported for so long stands still or has crashed. */
+const AWAY_MS = 30_000;
+
+export function isAway({ seenAt }: Instance, now: number): boolean {
+  return now - seenAt > AWAY_MS;
 }
 
 /** The state of a resource as JSON: its values by name. */
