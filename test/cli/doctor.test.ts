@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
 import { type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
+import { runService } from '../support/running-service.ts';
 
 let here: Installation;
 beforeEach(async () => {
@@ -51,7 +52,7 @@ test('fails, when the database is damaged, and sends no request, when it is told
 });
 
 test('fails, when the registered URL leads elsewhere, but skips webhooks without a stored secret', async () => {
-  const service = await here.serve();
+  const service = await runService({}, { ...here.env, WEBHOOK_SECRET: '' });
   await here.register(`${service.url}/elsewhere`);
   const stranger = here.foreignWebhook('http://127.0.0.1:9/hook');
   const { of } = await findings(1);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { hookOf, type Installation, install } from '../support/installation.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
-import type { ServiceProcess } from '../support/service-process.ts';
+import { type RunningService, runService } from '../support/running-service.ts';
 import { size } from '../support/sizes.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
 let here: Installation;
-let service: ServiceProcess;
+let service: RunningService;
 beforeAll(async () => {
   here = await install();
-  service = await here.serve();
+  service = await runService({}, { ...here.env, WEBHOOK_SECRET: '' });
 });
 afterAll(() => here.dispose());
 

@@ -44,10 +44,8 @@ async function everything(): Promise<Map<string, Buffer>> {
 
 test('files and tables show no secret, nor does the log, when the server is killed under traffic, and nothing opens without the key', async () => {
   const env = { ...database().env, LOG_LEVEL: 'trace' };
-  for (const secret of [SECRET, ...MORE.slice(0, 3)]) {
-    const run = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: secret });
-    expect(run.code).toBe(0);
-  }
+  const run = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: SECRET });
+  expect(run.code).toBe(0);
   const service = await startProcess(env);
   const store = await database().open();
   for (const secret of MORE) await store.addSecret('hook0002', secret);
