@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { z } from 'zod';
 import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { present } from '../support/only.ts';
 
 let inspected: Inspected;
 // biome-ignore lint/suspicious/noExplicitAny: the description is what is tested
@@ -51,30 +49,19 @@ beforeAll(async () => {
 });
 afterAll(() => inspected.dispose());
 
-/** The schema that the description gives for an answer. */
-function schemaOf(method: string, path: string, status: number): z.ZodType {
-  const { responses } = present(description.paths[path]?.[method]);
-  const answer = responses[status] ?? responses.default;
-  return z.fromJSONSchema(answer.content['application/json'].schema);
-}
-
-/** Asks, and checks the answer against the description. */
+/** Asks, and checks the status of the answer. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
-async function ask(method: string, path: string, given: string, status = 200, body?: object): Promise<any> {
+async function ask(method: string, given: string, status = 200, body?: object): Promise<any> {
   const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(`${inspected.url}${given}`, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  });
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  const answer = await fetch(`${inspected.url}${given}`, init);
   const json: unknown = await answer.json();
   expect({ given, status: answer.status, json }).toMatchObject({ status });
-  expect(schemaOf(method.toLowerCase(), path, status).safeParse(json)).toMatchObject({ success: true });
   return json;
 }
 
 const idOf = async (filters: string): Promise<string> =>
-  (await ask('GET', '/api/events', `/api/events?${filters}`)).events[0].id;
+  (await ask('GET', `/api/events?${filters}`)).events[0].id;
 
 describe('the description of the API', () => {
   test('is OpenAPI 3.1 and names every route, when it is asked for', () => {
@@ -134,16 +121,16 @@ describe('lists of events', () => {
     ['error=*never%20works', 1],
     ['error=never*', 0],
   ])('hold what matches, when the query is %j: %i', async (query, count) => {
-    const { events, next } = await ask('GET', '/api/events', `/api/events?${query}`);
+    const { events, next } = await ask('GET', `/api/events?${query}`);
     expect(events).toHaveLength(count);
     expect(next).toBeNull();
   });
 
   test('go on where they ended, when they are asked for page by page, without gap or repeat', async () => {
-    const whole = await ask('GET', '/api/events', '/api/events');
+    const whole = await ask('GET', '/api/events');
     const ids: string[] = [];
     for (let before = ''; ; ) {
-      const page = await ask('GET', '/api/events', `/api/events?limit=2&before=${before}`);
+      const page = await ask('GET', `/api/events?limit=2&before=${before}`);
       ids.push(...page.events.map(({ id }: { id: string }) => id));
       if (page.next === null) break;
       before = page.next;
@@ -159,14 +146,14 @@ describe('lists of events', () => {
     'before=x',
     'since=yesterday',
   ])('are refused, when the query is %s, with 400 and what is wrong', async (query) => {
-    const { error } = await ask('GET', '/api/events', `/api/events?${query}`, 400);
+    const { error } = await ask('GET', `/api/events?${query}`, 400);
     expect(error).toContain(query.split('=')[0]);
   });
 });
 
 describe('one event', () => {
   test('comes with its attempts, its error and its neighbours, when its handler has given up', async () => {
-    const event = await ask('GET', '/api/events/{id}', `/api/events/${await idOf('status=dead')}`);
+    const event = await ask('GET', `/api/events/${await idOf('status=dead')}`);
     expect(event).toMatchObject({ kind: 'media_deleted', status: 'dead', late: false, steps: [] });
     expect(event.history.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
       'error',
@@ -174,14 +161,14 @@ describe('one event', () => {
       'error',
     ]);
     expect(event.last_error).toContain('it never works');
-    const { instance } = await ask('GET', '/api/stats', '/api/stats');
+    const { instance } = await ask('GET', '/api/stats');
     for (const attempt of event.history) expect(attempt).toMatchObject({ instance });
     const { body: page } = await inspected.raw(`/events/${event.id}`);
     expect(page.match(new RegExp(`on <span class="id">${instance}</span>`, 'g'))).toHaveLength(3);
   });
 
   test('comes with its deliveries and steps, when it came twice and did one', async () => {
-    const event = await ask('GET', '/api/events/{id}', `/api/events/${await idOf('kind=media_available')}`);
+    const event = await ask('GET', `/api/events/${await idOf('kind=media_available')}`);
     expect(event).toMatchObject({ deliveries: 2, steps: [{ name: 'publish', result: { page: 'one' } }] });
     expect(event.timeline.map(({ kind }: { kind: string }) => kind)).toEqual([
       'media_updated',
@@ -190,11 +177,7 @@ describe('one event', () => {
   });
 
   test('shows what handlers left for its media, in JSON and on its page, when there is a state', async () => {
-    const { state, id } = await ask(
-      'GET',
-      '/api/events/{id}',
-      `/api/events/${await idOf('kind=media_available')}`,
-    );
+    const { state, id } = await ask('GET', `/api/events/${await idOf('kind=media_available')}`);
     expect(state).toEqual({ '<b>posted</b>': { id: 'one' } });
     const { body: page } = await inspected.raw(`/events/${id}`);
     expect(page).toContain('State of media:one');
@@ -203,12 +186,12 @@ describe('one event', () => {
 
   test('is late, when a newer one of its channel was handled before', async () => {
     const id = await idOf('resource=channel:live1&kind=channel_idle');
-    expect(await ask('GET', '/api/events/{id}', `/api/events/${id}`)).toMatchObject({ late: true });
+    expect(await ask('GET', `/api/events/${id}`)).toMatchObject({ late: true });
   });
 
   test('is not there, when it was never sent, with 404', async () => {
-    await ask('GET', '/api/events/{id}', '/api/events/abc-0123456789abcdef0123', 404);
-    await ask('POST', '/api/events/{id}/replay', '/api/events/abc-0123456789abcdef0123/replay', 404, {});
+    await ask('GET', '/api/events/abc-0123456789abcdef0123', 404);
+    await ask('POST', '/api/events/abc-0123456789abcdef0123/replay', 404, {});
   });
 });
 
@@ -216,7 +199,7 @@ describe('replays', () => {
   test('run a handler again, when one event is replayed', async () => {
     const id = await idOf('kind=media_available');
     const before = runs;
-    const answer = await ask('POST', '/api/events/{id}/replay', `/api/events/${id}/replay`, 200, {});
+    const answer = await ask('POST', `/api/events/${id}/replay`, 200, {});
     expect(answer).toEqual({ id, replayed: 1 });
     await eventually('the handler has run again', () => runs === before + 1);
     await inspected.settled();
@@ -225,14 +208,14 @@ describe('replays', () => {
   test.each([{ status: 'dead' }, { resource: 'media:one' }, {}])(
     'count first and change nothing, when %j is a dry run, then reset as many',
     async (filters) => {
-      const counted = await ask('POST', '/api/events/replay', '/api/events/replay', 200, {
+      const counted = await ask('POST', '/api/events/replay', 200, {
         ...filters,
         dry_run: true,
       });
       expect(counted).toMatchObject({ dry_run: true, more: false });
       expect(counted.events).toBeGreaterThan(0);
       const all = Object.keys(filters).length === 0;
-      const put = await ask('POST', '/api/events/replay', '/api/events/replay', 200, { ...filters, all });
+      const put = await ask('POST', '/api/events/replay', 200, { ...filters, all });
       expect(put).toEqual({ dry_run: false, events: counted.events, more: false });
       await inspected.settled();
     },
@@ -240,45 +223,45 @@ describe('replays', () => {
 
   test('take filters from the query too, when there is no body', async () => {
     const path = '/api/events/replay?status=dead&dry_run=true';
-    expect(await ask('POST', '/api/events/replay', path)).toMatchObject({ dry_run: true, events: 1 });
+    expect(await ask('POST', path)).toMatchObject({ dry_run: true, events: 1 });
   });
 });
 
 describe('reports', () => {
   test('tell where channels stand by their newest event, when older ones came later', async () => {
-    const { counts, channels } = await ask('GET', '/api/channels', '/api/channels');
+    const { counts, channels } = await ask('GET', '/api/channels');
     expect(counts).toEqual({ active: 1, idle: 1 });
     expect(channels).toMatchObject([
       { channel_id: 'live2', state: 'idle', since: '2026-01-01T00:00:05.000Z' },
       { channel_id: 'live1', state: 'active', since: '2026-01-01T00:00:04.000Z' },
     ]);
-    const first = await ask('GET', '/api/channels', '/api/channels?limit=1');
-    const second = await ask('GET', '/api/channels', `/api/channels?limit=1&after=${first.next}`);
+    const first = await ask('GET', '/api/channels?limit=1');
+    const second = await ask('GET', `/api/channels?limit=1&after=${first.next}`);
     expect(second.channels).toMatchObject([{ channel_id: 'live1' }]);
-    const active = await ask('GET', '/api/channels', '/api/channels?state=active');
+    const active = await ask('GET', '/api/channels?state=active');
     expect(active.channels).toMatchObject([{ channel_id: 'live1' }]);
   });
 
   test('tell why requests were refused and what to do, when one was forged, without its token', async () => {
-    const { rejections } = await ask('GET', '/api/rejections', '/api/rejections');
+    const { rejections } = await ask('GET', '/api/rejections');
     expect(rejections).toMatchObject([{ status: 401, result: 'bad_signature', kind: 'media_available' }]);
     expect(JSON.stringify(rejections)).not.toContain('eyJ');
   });
 
   test('list the quarantine, when no secret verifies a notification, without the token', async () => {
-    const quarantine = await ask('GET', '/api/quarantine', '/api/quarantine');
+    const quarantine = await ask('GET', '/api/quarantine');
     expect(quarantine).toMatchObject({ total: 1, webhooks: [{ webhook_id: WEBHOOK, notifications: 1 }] });
     expect(JSON.stringify(quarantine)).not.toContain('eyJ');
   });
 
   test('tell which webhooks have secrets, when some are stored, without these', async () => {
-    const answer = await ask('GET', '/api/webhooks', '/api/webhooks');
+    const answer = await ask('GET', '/api/webhooks');
     expect(answer).toMatchObject({ webhooks: [{ webhook_id: WEBHOOK, secrets: [{ retires_at: null }] }] });
     expect(JSON.stringify(answer)).not.toContain('a-secret');
   });
 
   test('count, when all has come to its end, what the lists hold', async () => {
-    const stats = await ask('GET', '/api/stats', '/api/stats');
+    const stats = await ask('GET', '/api/stats');
     expect(stats.events).toEqual({ pending: 0, running: 0, dead: 1 });
     expect(stats).toMatchObject({ oldest_pending_at: null, quarantined: 1 });
     expect(stats.last_10_minutes).toMatchObject({ accepted: 7, duplicate: 1, rejected: 1 });
@@ -297,7 +280,7 @@ describe('a mistyped request', () => {
     const given = path.replace(':id', await idOf('kind=media_available'));
     return inspected.raw(given, { method, headers, ...(body && { body }) });
   };
-  const replayed = async () => (await ask('GET', '/api/events', '/api/events')).events;
+  const replayed = async () => (await ask('GET', '/api/events')).events;
 
   test.each([
     ['/api/events/replay', '{"kind":"media_available","dryRun":true}', 'unknown: "dryRun"'],
@@ -351,7 +334,7 @@ describe('a mistyped request', () => {
 test('an event names its process, since when, and how long the lease lasts, while it runs, in JSON and on its page', async () => {
   const delivered = await inspected.deliver(notification({ media_id: 'slow', event: 'media_created' }));
   const { id } = (await delivered.json()) as { readonly id: string };
-  const detail = () => ask('GET', '/api/events/{id}', `/api/events/${id}`);
+  const detail = () => ask('GET', `/api/events/${id}`);
   await eventually('it runs', async () => (await detail()).running !== null);
   const { running, status, history } = await detail();
   expect({ status, history }).toEqual({ status: 'running', history: [] });

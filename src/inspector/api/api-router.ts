@@ -62,15 +62,17 @@ const STREAM = {
   },
 };
 
-/** Every refusal has one form, and its error says what to do. */
-const REFUSED = {
-  description:
-    '400: the request has mistakes; 404: there is no such event; 409: not now; 503: the store cannot be reached now',
-  content: json(schemaOf(z.object({ error: z.string() }), 'output')),
+const RESPONSES = {
+  200: { description: 'JSON: names as in notifications, times in ISO 8601, null for what is absent' },
+  default: {
+    description:
+      '{"error": ...}, which says what to do. 400: the request has mistakes; 404: there is no such event; 409: not now; 503: the store ' +
+      'cannot be reached now',
+  },
 };
 
-function operation({ method, path, summary, input, answer }: Endpoint): Json {
-  const { properties = {}, required = [] } = schemaOf(input, 'input');
+function operation({ method, path, summary, input }: Endpoint): Json {
+  const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });
   const isInBody = (name: string) => method === 'post' && !path.includes(`:${name}`);
   const [inBody = [], inUrl = []] = [true, false].map((is) =>
     Object.entries(properties).filter(([name]) => isInBody(name) === is),
@@ -84,21 +86,9 @@ function operation({ method, path, summary, input, answer }: Endpoint): Json {
       required: required.includes(name),
       schema,
     })),
-    ...(method === 'post' && { requestBody: { required: false, content: json(body) } }),
-    responses: {
-      200: { description: 'done', content: json(schemaOf(answer, 'output')) },
-      default: REFUSED,
-    },
+    ...(method === 'post' && { requestBody: { content: { 'application/json': { schema: body } } } }),
+    responses: RESPONSES,
   };
-}
-
-function json(schema: Json): Json {
-  return { 'application/json': { schema } };
-}
-
-function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
-  const { $schema, '~standard': _, ...rest } = z.toJSONSchema(schema, { io });
-  return rest;
 }
 
 /** How soon listeners hear of a change, also of what other processes did. */

@@ -15,15 +15,12 @@ export interface Inspected extends AdminNeeds {
   readonly registered: ReturnType<typeof registeredWebhooks>;
 }
 
-export const time = z.iso.datetime();
-export const count = z.int().min(0);
-
 /** A switch as JSON and as query strings and forms have it. */
 export const flag = z
   .union([z.boolean(), z.stringbool({ truthy: ['true', '1', 'on'], falsy: ['false', '0', ''] })])
   .default(false);
 
-/** One route of the API: the schemas of its requests and answers, and its function. */
+/** One route of the API: the schema of its requests, and its function. */
 export interface Endpoint {
   /** GET without it */
   readonly method?: 'post' | 'delete';
@@ -32,17 +29,15 @@ export interface Endpoint {
   readonly summary: string;
   /** of path, query and JSON body together */
   readonly input: z.ZodObject;
-  readonly answer: z.ZodType;
   /** @param source the address that asks */
   readonly run: (input: never, source: string) => Promise<unknown>;
 }
 
-/** Makes an endpoint, and checks its function against the types of its schemas. */
-export function endpoint<I extends z.ZodObject, A extends z.ZodType>(
-  given: Omit<Endpoint, 'input' | 'answer' | 'run'> & {
+/** Makes an endpoint, and checks its function against its schema. */
+export function endpoint<I extends z.ZodObject>(
+  given: Omit<Endpoint, 'input' | 'run'> & {
     readonly input: I;
-    readonly answer: A;
-    readonly run: (input: z.output<I>, source: string) => Promise<z.input<A>>;
+    readonly run: (input: z.output<I>, source: string) => Promise<object>;
   },
 ): Endpoint {
   return given as Endpoint;

@@ -1,24 +1,15 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { Refused } from '../guard/refuse.ts';
-import { stats, statsAnswer } from './attention.ts';
+import { stats } from './attention.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
-import {
-  event,
-  eventDetailAnswer,
-  eventIdText,
-  events,
-  eventsAnswer,
-  filterOf,
-  filterShape,
-  isRestricted,
-} from './events.ts';
+import { event, eventIdText, events, filterOf, filterShape, isRestricted } from './events.ts';
 import { forgetInstance, pauseHandling, resumeHandling } from './handling.ts';
 import * as refused from './refusals.ts';
 import * as reports from './reports.ts';
-import { series, seriesAnswer, spanQuery } from './stats.ts';
+import { series, spanQuery } from './stats.ts';
 import { changeOne, countFor, type Wanted } from './verbs.ts';
-import { webhooks, webhooksAnswer } from './webhooks.ts';
+import { webhooks } from './webhooks.ts';
 
 const nothing = z.object({});
 export const pauseInput = z.object({ reason: z.string().trim().min(1).max(500) });
@@ -39,18 +30,8 @@ const bulkInput = z.object({
     .describe('a name for this request; one with a known name starts nothing, and says how far that one is'),
 });
 
-const bulkAnswer = z.object({
-  dry_run: z.boolean(),
-  events: z.int().min(0).describe('how many events were changed, or would be'),
-  more: z.boolean().describe('true: only the newest 100,000 events were looked at, and more may match'),
-  id: z
-    .string()
-    .optional()
-    .describe('present while it is under way: the same request with it says how far it is'),
-});
-
 const BULK =
-  'With very many, the answer comes before the end, with `id`. One such request at a time: 409 while another is under way. 503 if it ' +
+  'With very many, the answer comes before the end, with `id`: the same request with it says how far it is. One such request at a time: 409 while another is under way. 503 if it ' +
   'was cut short.';
 
 /** How long a request waits for the end of a verb for many events. */
@@ -61,7 +42,7 @@ async function bulk(
   inspected: Inspected,
   { dry_run, all, id, ...filters }: z.output<typeof bulkInput>,
   wanted: Wanted,
-): Promise<z.input<typeof bulkAnswer>> {
+) {
   const filter = filterOf(filters);
   if (dry_run) {
     const { events, isAll } = await countFor(wanted.verb, inspected, filter);
@@ -88,7 +69,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         before: eventIdText.optional(),
         limit: z.coerce.number().int().min(1).max(500).default(50),
       }),
-      answer: eventsAnswer,
       run: ({ before, limit, ...filters }) => events(inspected, filterOf(filters), { after: before, limit }),
     }),
     endpoint({
@@ -99,7 +79,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         before: eventIdText.optional().describe('goes on where a replay was cut short, as its error says'),
         reset_steps: flag.describe('forget the stored results of ctx.once'),
       }),
-      answer: bulkAnswer,
       run: ({ before, reset_steps: resetSteps, ...given }) =>
         bulk(inspected, given, { verb: 'replay', before, resetSteps }),
     }),
@@ -110,7 +89,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       input: bulkInput.extend({
         reason: reasonText.optional().describe('must be given, unless for a dry_run'),
       }),
-      answer: bulkAnswer,
       run: async ({ reason = '', ...given }) => {
         if (reason === '' && !given.dry_run) throw new Refused(400, 'say why: reason');
         return bulk(inspected, given, { verb: 'dismiss', reason });
@@ -121,7 +99,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary:
         'One event with its attempts, its finished steps, the state of its resource, and the other events of its resource.',
       input: oneEvent,
-      answer: eventDetailAnswer,
       run: ({ id }) => event(inspected, id),
     }),
     endpoint({
@@ -129,7 +106,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/events/:id/replay',
       summary: 'Replays one event: resets it to pending, and its handler runs again.',
       input: oneEvent.extend({ reset_steps: flag }),
-      answer: z.object({ replayed: z.int().min(0), id: z.string() }),
       run: async ({ id, reset_steps: resetSteps }) => ({
         id,
         replayed: await changeOne(inspected, id, { verb: 'replay', resetSteps }),
@@ -140,7 +116,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/events/:id/dismiss',
       summary: 'Ends one event that is pending or dead: no handler runs for it any more.',
       input: oneEvent.extend({ reason: reasonText }),
-      answer: z.object({ dismissed: z.int().min(0), id: z.string() }),
       run: async ({ id, reason }) => ({
         id,
         dismissed: await changeOne(inspected, id, { verb: 'dismiss', reason }),
@@ -150,7 +125,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/channels',
       summary: 'Live channels with their state by their newest event, the latest change first.',
       input: reports.channelsQuery,
-      answer: reports.channelsAnswer,
       run: (query) => reports.channels(inspected, query),
     }),
     endpoint({
@@ -159,28 +133,24 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         'Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. Of each, the newest 10,000 ' +
         'are looked at.',
       input: nothing,
-      answer: reports.problemsAnswer,
       run: () => reports.problems(inspected),
     }),
     endpoint({
       path: '/refusals',
       summary: 'Refused requests of all processes by reason, webhook and network, the last ones first.',
       input: nothing,
-      answer: refused.refusalsAnswer,
       run: () => refused.refusals(inspected),
     }),
     endpoint({
       path: '/rejections',
       summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
       input: nothing,
-      answer: refused.rejectionsAnswer,
       run: () => refused.rejections(inspected),
     }),
     endpoint({
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
       input: nothing,
-      answer: refused.quarantineAnswer,
       run: () => refused.quarantine(inspected),
     }),
     endpoint({
@@ -189,7 +159,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary:
         'Admits from quarantine what a secret that is known now verifies. Storing a secret does so, too.',
       input: refused.admitInput,
-      answer: z.object({ admitted: z.int().min(0), kept: z.int().min(0) }),
       run: (which) => refused.admit(inspected, which),
     }),
     endpoint({
@@ -197,7 +166,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/quarantine/drop',
       summary: 'Drops notifications from quarantine, for good.',
       input: refused.dropInput,
-      answer: z.object({ dropped: z.int().min(0) }),
       run: (which) => refused.drop(inspected, which),
     }),
     endpoint({
@@ -205,21 +173,18 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary:
         'Webhooks at the provider, where it can be asked, and those with a stored secret; the secrets themselves are not shown.',
       input: nothing,
-      answer: webhooksAnswer,
       run: () => webhooks(inspected),
     }),
     endpoint({
       path: '/stats',
       summary: 'What needs attention; counts, times and rates.',
       input: nothing,
-      answer: statsAnswer,
       run: () => stats(inspected),
     }),
     endpoint({
       path: '/series',
       summary: 'What the charts show: the last hour by minutes, or the last day by quarters of an hour.',
       input: spanQuery,
-      answer: seriesAnswer,
       run: (query) => series(inspected, query),
     }),
     endpoint({
@@ -227,7 +192,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/pause',
       summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
       input: pauseInput,
-      answer: z.object({ paused: z.literal(true) }),
       run: ({ reason }, source) => pauseHandling(inspected, reason, source),
     }),
     endpoint({
@@ -235,7 +199,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/resume',
       summary: 'Resumes handling after a pause.',
       input: nothing,
-      answer: z.object({ resumed: z.boolean().describe('false: it was not paused') }),
       run: () => resumeHandling(inspected),
     }),
     endpoint({
@@ -243,7 +206,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/instances/:name',
       summary: 'Forgets an instance that is gone for good and was not seen for 30 seconds.',
       input: instanceInput,
-      answer: z.object({ forgotten: z.string() }),
       run: ({ name }) => forgetInstance(inspected, name),
     }),
   ];

@@ -81,88 +81,20 @@ export function isRestricted(filter: EventFilter): boolean {
   return Object.values(filter).some((value) => value !== undefined);
 }
 
-const time = z.iso.datetime();
-const count = z.int().min(0);
-
-const eventAnswer = z.object({
-  id: z.string(),
-  kind: z.string(),
-  resource: z.string(),
-  site_id: z.string(),
-  webhook_id: z.string(),
-  event_time: time.nullable(),
-  received_at: time,
-  deliveries: count,
-  last_delivery_at: time,
-  status: z.enum(STATUSES),
-  starts: count.describe('how often a handler began since the event was recorded or last replayed'),
-  attempts: count.describe(
-    'starts that count against RETRY_MAX_ATTEMPTS: failures and crashes, not stops and requests to come back',
-  ),
-  replays: count,
-  next_attempt_at: time.nullable(),
-  handled_at: time.nullable(),
-  last_error: z.string().nullable(),
-  body: z.string().nullable().describe('as received; null once retention removed it'),
-});
-
-export const eventsAnswer = z.object({
-  events: z.array(eventAnswer),
-  next: z
-    .string()
-    .nullable()
-    .describe(
-      'the `before` of the next page; null at the end. A search that finds less than `limit` events may not have ' +
-        'looked at all events yet',
-    ),
-});
-
-const instance = z.string().describe('the process that runs it (INSTANCE_NAME)');
-
-export const eventDetailAnswer = eventAnswer.extend({
-  digest: z.string().nullable().describe('null once retention removed the body'),
-  late: z.boolean().describe('a newer event of the same resource was handled before this one first ran'),
-  history: z.array(
-    z.object({
-      replay: count,
-      attempt: count.describe('the number of the start'),
-      started_at: time,
-      duration_ms: z.number(),
-      outcome: z.enum(['handled', 'skipped', 'failed', 'retry', 'error', 'timeout', 'interrupted', 'lost']),
-      error: z.string().nullable(),
-      instance,
-    }),
-  ),
-  running: z
-    .object({
-      started_at: time,
-      lease_until: time.describe(
-        'from when on another process may take it over; moved on while its process lives',
-      ),
-      instance,
-    })
-    .nullable()
-    .describe('the start that has not ended; it has no attempt in `history` yet'),
-  steps: z.array(z.object({ name: z.string(), result: z.unknown() })),
-  state: z
-    .record(z.string(), z.unknown())
-    .describe('the state of its media or channel now (ctx.state), by name'),
-  timeline: z.array(eventAnswer.pick({ id: true, kind: true, event_time: true, status: true })),
-});
-
 /** How many events of the same resource are shown on either side of one. */
 const NEIGHBOURS = 20;
 
-export async function events(
-  { store }: Inspected,
-  filter: EventFilter,
-  stretch: Stretch,
-): Promise<z.input<typeof eventsAnswer>> {
+/** `next` is the `before` of the next page. A search that finds less than `limit` events may not have looked at all events yet. */
+export async function events({ store }: Inspected, filter: EventFilter, stretch: Stretch) {
   const found = await store.search(filter, stretch);
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
-export async function event({ store }: Inspected, id: string): Promise<z.input<typeof eventDetailAnswer>> {
+/**
+ * One event with its attempts (`history`), the start that has not ended (`running`), its steps, the state of its media or channel now, and the
+ * events around it. `digest` is null once retention removed the body.
+ */
+export async function event({ store }: Inspected, id: string) {
   const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
   if (!found || !timeline) throw new Refused(404, 'there is no such event');
   const [attempts, running, steps, state] = await Promise.all([

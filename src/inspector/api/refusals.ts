@@ -4,28 +4,13 @@ import { admitWaiting } from '../../receiver/admissions.ts';
 import type { Refusals } from '../../store/event-store.ts';
 import { iso, unprovenJson } from '../../store/lists/event-json.ts';
 import { Refused } from '../guard/refuse.ts';
-import { adviceFor, rejectionResults } from '../watch/request-results.ts';
-import { count, flag, type Inspected, time } from './endpoint.ts';
+import { adviceFor } from '../watch/request-results.ts';
+import { flag, type Inspected } from './endpoint.ts';
 import { filterShape } from './events.ts';
 import { MOST_GROUPS } from './reports.ts';
 
-export const refusalAnswer = z.object({
-  reason: z.string(),
-  webhook_id: z.string().describe('as the requests claimed it; empty where they named none'),
-  network: z.string(),
-  first_at: time,
-  last_at: time,
-  count,
-  advice: z.string(),
-});
-
-export const refusalsAnswer = z.object({
-  refusals: z.array(refusalAnswer),
-  more: count.describe('further groups, whose last request is older'),
-});
-
-/** Refused requests of all processes by reason, webhook and network: the last ones first. */
-export async function refusals({ watch, store }: Inspected): Promise<z.input<typeof refusalsAnswer>> {
+/** Refused requests of all processes by reason, webhook and network: the last ones first. `more` counts further groups. */
+export async function refusals({ watch, store }: Inspected) {
   const found = await watch.stats.refusals(store);
   return {
     refusals: found.slice(0, MOST_GROUPS).map(refusalJson),
@@ -33,6 +18,7 @@ export async function refusals({ watch, store }: Inspected): Promise<z.input<typ
   };
 }
 
+/** `webhook_id` is as the requests claimed it; empty where they named none. */
 export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count }: Refusals) {
   const times = { first_at: iso(firstAt), last_at: iso(lastAt) };
   return {
@@ -45,23 +31,8 @@ export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count
   };
 }
 
-export const rejectionsAnswer = z.object({
-  rejections: z.array(
-    z.object({
-      at: time,
-      status: z.int(),
-      result: z.enum(rejectionResults),
-      reason: z.string(),
-      path: z.string().nullable().describe('JSON Pointer of the first member that differs from the claims'),
-      kind: z.string(),
-      webhook_id: z.string(),
-      source: z.string(),
-      advice: z.string(),
-    }),
-  ),
-});
-
-export async function rejections({ watch }: Inspected): Promise<z.input<typeof rejectionsAnswer>> {
+/** `path` is a JSON Pointer of the first member that differs from the claims. */
+export async function rejections({ watch }: Inspected) {
   return {
     rejections: watch.rejections.map(({ at, result, answer }) => ({
       at: iso(at),
@@ -77,31 +48,11 @@ export async function rejections({ watch }: Inspected): Promise<z.input<typeof r
   };
 }
 
-export const quarantineAnswer = z.object({
-  total: count,
-  webhooks: z.array(
-    z.object({ webhook_id: z.string(), notifications: count, first_at: time, last_at: time }),
-  ),
-  newest: z.array(
-    z.object({
-      webhook_id: z.string(),
-      kind: z.string(),
-      site_id: z.string(),
-      resource: z.string(),
-      event_time: time.nullable(),
-      received_at: time,
-      deliveries: count.describe('how often it came, with the same token'),
-      source: z.string(),
-      body: z.string().describe('its first 4,000 characters'),
-    }),
-  ),
-});
-
 const NEWEST_QUARANTINED = 100;
 /** Enough of a body that nobody has verified: of a hundred whole ones, a page could have many megabytes. */
 const LONGEST_BODY = 4000;
 
-export async function quarantine({ store }: Inspected): Promise<z.input<typeof quarantineAnswer>> {
+export async function quarantine({ store }: Inspected) {
   const { total, webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
   return {
     total,

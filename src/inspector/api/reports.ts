@@ -1,28 +1,15 @@
 import { z } from 'zod';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
-import { count, type Inspected, time } from './endpoint.ts';
+import type { Inspected } from './endpoint.ts';
 
 /** So many groups say what is wrong. Strangers and handlers could make thousands. */
 export const MOST_GROUPS = 100;
 
-export const problemsAnswer = z.object({
-  problems: z.array(
-    z.object({
-      error: z.string().describe('its first line; * stands for what differs. The filter `error` takes it'),
-      kind: z.string(),
-      site_id: z.string(),
-      status: z.enum(['dead', 'pending']).describe('pending: it waits after a failure'),
-      count,
-      first_at: time.describe('when the first and the last of them were received'),
-      last_at: time,
-      next_at: time.nullable().describe('when the next of those that wait is tried again'),
-    }),
-  ),
-  more: count.describe('further groups, which are smaller'),
-});
-
-/** Dead events, and those that wait after a failure, in groups: the largest first. */
-export async function problems({ store }: Inspected): Promise<z.input<typeof problemsAnswer>> {
+/**
+ * Dead events, and those that wait after a failure, in groups: the largest first. `error` is a first line in which * stands for what differs,
+ * and a filter of that name; `next_at` is when the next of those that wait is tried again; `more` counts further groups.
+ */
+export async function problems({ store }: Inspected) {
   const found = await store.problems();
   return {
     problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, ...group }) => ({
@@ -36,20 +23,6 @@ export async function problems({ store }: Inspected): Promise<z.input<typeof pro
   };
 }
 
-export const channelsAnswer = z.object({
-  counts: z.object({ active: count, idle: count }),
-  channels: z.array(
-    z.object({
-      channel_id: z.string(),
-      site_id: z.string(),
-      state: z.enum(['active', 'idle']),
-      since: time.nullable(),
-      event: z.string(),
-    }),
-  ),
-  next: z.string().nullable().describe('the `after` of the next page; null at the end'),
-});
-
 export const channelsQuery = z.object({
   state: z.enum(['active', 'idle']).optional(),
   after: z.string().max(200).optional().describe('a channel_id'),
@@ -58,10 +31,11 @@ export const channelsQuery = z.object({
 
 const PREFIX = 'channel:';
 
+/** Live channels, the latest change of state first; `next` is the `after` of the next page. */
 export async function channels(
   { store }: Inspected,
   { state, after, limit }: z.output<typeof channelsQuery>,
-): Promise<z.input<typeof channelsAnswer>> {
+) {
   const found = await store.channels({ state, after: after && `${PREFIX}${after}`, limit });
   const list = found.channels.map(({ resource, siteId, since, event, state: now }) => ({
     channel_id: resource.slice(PREFIX.length),

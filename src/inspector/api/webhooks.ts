@@ -1,37 +1,15 @@
-import { z } from 'zod';
 import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
-import { type Inspected, time } from './endpoint.ts';
-import { refusalAnswer, refusalJson } from './refusals.ts';
+import type { Inspected } from './endpoint.ts';
+import { refusalJson } from './refusals.ts';
 import { NEAR, newestReceipt } from './stats.ts';
 
-export const webhooksAnswer = z.object({
-  webhooks: z.array(
-    z.object({
-      webhook_id: z.string(),
-      provider: z
-        .looseObject({ name: z.string(), webhook_url: z.string(), site_ids: z.array(z.string()) })
-        .nullable()
-        .describe('null if the provider has no such webhook, or did not say'),
-      secret: z
-        .enum(['live', 'retiring', 'missing', 'environment'])
-        .describe('missing: nothing verifies its notifications; environment: WEBHOOK_SECRET does'),
-      secrets: z.array(z.object({ created_at: time, retires_at: time.nullable() })),
-      last_accepted_at: time.nullable().describe(`null if none of the newest ${NEAR} events came by it`),
-      last_refused: refusalAnswer.nullable().describe('of the requests that named it'),
-    }),
-  ),
-  provider_unknown: z
-    .string()
-    .nullable()
-    .describe('why the provider did not say which webhooks it has; it is asked once a minute at most'),
-  fallback: z
-    .boolean()
-    .describe('WEBHOOK_SECRET is set: it serves every webhook that never had a stored secret'),
-});
-
-/** The webhooks at the provider and those with a stored secret. The secrets themselves are not shown. */
-export async function webhooks(inspected: Inspected): Promise<z.input<typeof webhooksAnswer>> {
+/**
+ * The webhooks at the provider and those with a stored secret. The secrets themselves are not shown. `provider` is null if the provider has no
+ * such webhook or did not say: `provider_unknown` says why. `fallback`: WEBHOOK_SECRET serves every webhook that never had a stored secret.
+ * `last_accepted_at` is null if none of the newest events came by it.
+ */
+export async function webhooks(inspected: Inspected) {
   const { store, config, watch } = inspected;
   const [ever, secrets, refusals] = await Promise.all([
     store.everySecret(),
