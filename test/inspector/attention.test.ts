@@ -55,8 +55,8 @@ describe('the overview', () => {
   });
   const paused = { reason: 'x', by: 'me', since: ago(0) };
   test.each([
-    ['the disk has little room', 'minor: The disk .* 0.50 GiB left', disk(GIB / 2, 'scarce')],
-    ['the disk has hardly any', 'grave: The disk .* 0.05 GiB left', disk(GIB / 20, 'none')],
+    ['the disk has little room', 'minor: The disk .* 512 MiB left', disk(GIB / 2, 'scarce')],
+    ['the disk has hardly any', 'grave: The disk .* 51 MiB left', disk(GIB / 20, 'none')],
     ['nobody knows of the disk', '', disk(null, null)],
     ['no handler comes', 'grave: An event has been ready for 1 min', { oldest_ready_at: ago(90_000) }],
     ['handlers come soon', '', { oldest_ready_at: ago(50_000) }],

@@ -74,6 +74,6 @@ test('statistics are of all processes, survive a restart, and a kill takes what 
   });
   const { times, backlog, ...rates } = await third.api('/series?span=day');
   expect([times.length, times[1] - times[0], Math.max(...rates.accepted) > 0]).toEqual([96, 900, true]);
-  expect(new Set(backlog)).toEqual(new Set([null, 0])); // null: no process ran
+  expect([backlog[0], backlog.some((pending: number | null) => pending !== null)]).toEqual([null, true]);
   await passing(third.service.stop());
 });

@@ -1,21 +1,17 @@
-import { z } from 'zod';
-import { duration, eventsPath, filterOfKind, number, plural } from '../pages/words.ts';
+import { duration, eventsPath, filterOfKind, number, plural, size } from '../pages/words.ts';
 import { adviceFor } from '../watch/request-results.ts';
-import { RECENT_MS, type Snapshot, type Sources, snapshotOf, snapshotShape } from './stats.ts';
-
-const concern = z.object({
-  grave: z.boolean().describe('whether notifications do not come in, or are not handled'),
-  text: z.string(),
-  advice: z.string().describe('what to do about it'),
-  path: z.string().describe('the page that shows more, from the root of this listener'),
-});
+import { RECENT_MS, type Snapshot, type Sources, snapshotOf } from './stats.ts';
 
 /** A problem for the operator, and what helps. */
-export type Concern = z.input<typeof concern>;
-
-export const statsAnswer = snapshotShape.extend({
-  concerns: z.array(concern).describe('what needs attention, the gravest first; none if all is well'),
-});
+export interface Concern {
+  /** whether notifications do not come in, or are not handled */
+  readonly grave: boolean;
+  readonly text: string;
+  /** commands stand between backticks */
+  readonly advice: string;
+  /** the page that shows more, from the root of the listener */
+  readonly path: string;
+}
 
 /** What is known of the service, and what of that needs attention. */
 export async function stats(sources: Sources, asked = sources.store.overview()) {
@@ -49,7 +45,6 @@ const minor = (text: string, advice: string, path: string): Concern => ({ grave:
 const since = (time: string | null, now: number) => (time === null ? 0 : Math.max(0, now - Date.parse(time)));
 
 const SLOW_COMMIT_MS = 250;
-const GIB = 1024 ** 3;
 const NOT_RECORDED =
   'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an ' +
   'overload. Run `npx hookkit doctor`.';
@@ -71,9 +66,9 @@ function recording({ cannot_record: problem, disk, last_10_minutes: recent }: Sn
     disk.free_bytes !== null &&
       disk.room !== 'enough' &&
       report(
-        `The disk of the database has ${(disk.free_bytes / GIB).toFixed(2)} GiB left`,
+        `The disk of the database has ${size(disk.free_bytes)} left`,
         'When it is full, nothing can be recorded. Make room, or set RETENTION_DAYS.',
-        './#now',
+        './#instances',
       ),
     commit > SLOW_COMMIT_MS &&
       grave(

@@ -12,12 +12,12 @@ import { changeOne, countFor, type Wanted } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
 
 const nothing = z.object({});
-export const pauseInput = z.object({ reason: z.string().trim().min(1).max(500) });
-export const instanceInput = z.object({ name: z.string().max(200) });
 const oneEvent = z.object({ id: eventIdText });
 
-/** Why events are dismissed. */
+/** Why events are dismissed, or handling is paused. */
 export const reasonText = z.string().trim().min(1).max(500);
+export const pauseInput = z.object({ reason: reasonText });
+export const instanceInput = z.object({ name: z.string().max(200) });
 
 const bulkInput = z.object({
   ...filterShape,

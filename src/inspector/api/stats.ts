@@ -7,8 +7,6 @@ import { isAway, iso, isoOrNull } from '../../store/lists/event-json.ts';
 import { type Counter, MINUTE_MS, RATES, Stats, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
-const time = z.iso.datetime();
-const count = z.int().min(0);
 const OF_KIND = ['accepted', 'duplicate', 'handled', 'failed'] as const;
 
 /** A member for each name. */
@@ -16,101 +14,7 @@ function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V)
   return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<N, V>;
 }
 
-const TIMES = ['ack_mean', 'ack_slowest', 'handler_mean', 'handler_slowest'] as const;
-const COLUMNS = ['times', ...RATES, ...TIMES, 'backlog'] as const;
-const took = z
-  .object({ mean: z.number().nullable(), slowest: z.number().nullable() })
-  .describe('milliseconds; null if there was none');
-const times = { ack_ms: took, handler_ms: took, commit_ms: took };
-const reasons = z.array(z.string()).describe('why, the reason of the last refusal first');
-
-export const seriesAnswer = z
-  .object(membersOf(COLUMNS, () => z.array(z.number().nullable())))
-  .describe(
-    'times: seconds since the epoch; accepted to failed: a second; ack and handler: milliseconds; backlog: the most pending events',
-  );
-
-export const snapshotShape = z.object({
-  instance: z
-    .string()
-    .nullable()
-    .describe('the name of this process (INSTANCE_NAME); null where a command tells'),
-  started_at: time.nullable(),
-  events: z
-    .object({ pending: count, running: count, dead: count })
-    .describe('`pending` counts those that wait for a retry, too'),
-  oldest_pending_at: time.nullable(),
-  oldest_ready_at: time.nullable().describe('of those that do not wait for a time'),
-  last_recorded_at: time
-    .nullable()
-    .describe('when the newest event came in: to any process, or from quarantine, if its secret came later'),
-  quarantined: count,
-  paused: z
-    .object({ reason: z.string(), by: z.string(), since: time })
-    .nullable()
-    .describe('null unless handling is paused'),
-  failing: z
-    .array(z.object({ error: z.string(), kind: z.string(), site_id: z.string(), events: count }))
-    .describe('events that wait after a failure, of kinds of which a run failed in the last 10 minutes'),
-  instances: z
-    .array(
-      z.object({
-        name: z.string(),
-        version: z.string(),
-        started_at: time,
-        seen_at: time,
-        running: count.describe('handlers'),
-        away: z.boolean().describe('not seen for 30 seconds'),
-      }),
-    )
-    .describe('processes that were seen within an hour and did not stop in order'),
-  can_record: z.boolean().describe('whether the store could commit just now'),
-  cannot_record: z.string().nullable().describe('why it could not'),
-  can_read_secrets: z
-    .boolean()
-    .describe('false: the stored secrets were sealed under another key than this process has'),
-  retiring: z
-    .array(z.object({ webhook_id: z.string(), retires_at: time }))
-    .describe('webhooks in use whose only secret ends within 24 hours'),
-  disk: z
-    .object({
-      database_bytes: count,
-      free_bytes: count.nullable(),
-      room: z.enum(['enough', 'scarce', 'none']).nullable(),
-    })
-    .describe('null where only the database server can see it'),
-  last_10_minutes: z
-    .object({
-      ...membersOf(RATES, () => count),
-      refused_for: reasons,
-      refused_webhooks: z
-        .array(
-          z.object({
-            webhook_id: z.string(),
-            refused: count.describe('since the first of them'),
-            refused_for: reasons,
-            last_refused_at: time,
-            last_accepted_at: time.nullable(),
-          }),
-        )
-        .describe('webhooks with a secret whose requests were all refused'),
-      ...times,
-    })
-    .describe(
-      'of all processes: the present minute, and nine before it. rejected: without 503 and 500, which are not_recorded',
-    ),
-  figures: z
-    .object({ ...membersOf(RATES, () => count), ...times })
-    .describe('of the last hour, of all processes'),
-  last_hour: seriesAnswer.describe('of all processes, a minute apart'),
-  last_day: z
-    .array(z.object({ kind: z.string(), ...membersOf(OF_KIND, () => count) }))
-    .describe(
-      'of all processes, by kind; `unknown` are those that this version does not know; ten seconds old at most',
-    ),
-});
-
-export type Snapshot = z.input<typeof snapshotShape>;
+export type Snapshot = Awaited<ReturnType<typeof snapshotOf>>;
 
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
@@ -121,11 +25,18 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
   readonly watch?: Pick<Watch, 'stats' | 'startedAt'>;
 };
 
-/** @param asked the overview, where it is asked for already */
+/**
+ * What is known of the service, of all its processes. `instance` and `started_at` are of this one, null where a command tells.
+ * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of the others. `failing`: events that wait after a failure,
+ * of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a day. `refused_for`: why,
+ * the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted. `rejected` is without 503 and
+ * 500, which are `not_recorded`. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ * @param asked the overview, where it is asked for already
+ */
 export async function snapshotOf(
   { store, watch, clock, config }: Sources,
   asked: ReturnType<EventStore['overview']>,
-): Promise<Snapshot> {
+) {
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
   const counted = watch?.stats ?? new Stats();
@@ -191,7 +102,8 @@ const among = (sums: readonly Sum[], results: readonly string[]) =>
 
 const countOf = (sums: readonly Sum[], result: Counter) => among(sums, [result]).count;
 
-function timesOf(sums: readonly Sum[], results: readonly Counter[]): z.input<typeof took> {
+/** Milliseconds; null if there was none. */
+function timesOf(sums: readonly Sum[], results: readonly Counter[]) {
   const { count, ms, slowest } = among(sums, results);
   return count === 0 ? { mean: null, slowest: null } : { mean: ms / count, slowest };
 }
@@ -225,8 +137,11 @@ export async function series({ store, watch, clock }: Inspected, { span }: z.out
   return seriesOf(await watch.stats.since(store, stepsOf(span, now)[0] ?? now, 'minute'), span, now);
 }
 
-/** Columns for a plot, oldest first. */
-function seriesOf(minutes: readonly Sum[], span: Span, now: number): z.input<typeof seriesAnswer> {
+/**
+ * Columns for a plot, oldest first. `times`: seconds since the epoch; `accepted` to `failed`: a second; of acks and handlers: milliseconds;
+ * `backlog`: the most pending events, null where no process ran.
+ */
+function seriesOf(minutes: readonly Sum[], span: Span, now: number) {
   const { step } = SPANS[span];
   const starts = stepsOf(span, now);
   const inSteps = Map.groupBy(minutes, ({ name }) => Number(name) - (Number(name) % step));
@@ -268,7 +183,7 @@ async function readableSecrets(store: EventStore): Promise<readonly WebhookSecre
 }
 
 /** The groups of events that wait after a failure, of kinds of which a run failed since a time. */
-async function failingNow(store: EventStore, counted: Stats, since: number): Promise<Snapshot['failing']> {
+async function failingNow(store: EventStore, counted: Stats, since: number) {
   const sums = await counted.since(store, since, 'kind');
   const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
   if (kinds.size === 0) return [];
