@@ -33,25 +33,18 @@ function run(...args: string[]) {
   return { child, output, ended };
 }
 
-test('hookkit mock says that it is a mock, where it listens, its credentials and control routes, and ends with 0', async () => {
-  const { child, output, ended } = run();
+test('hookkit mock says what it is, where it listens, its credentials and routes, then a line for each attempt, without its token, and ends with 0', async () => {
+  const { child, output, ended } = run('--virtual-clock', '--seed', '5');
   await eventually('it has said all', () => output.stdout.includes('/_mock/reset'));
-  const [first] = output.stdout.split('\n');
-  expect(first).toMatch(/MOCK.* http:\/\/127\.0\.0\.1:\d+$/);
+  const [url = ''] = /http:\S+/.exec(output.stdout) ?? [];
+  expect(output.stdout).toMatch(new RegExp(`^.*MOCK.* ${url}\n`));
   expect(output.stdout).toContain('mock-api-secret');
   for (const { token } of defaultTokens) expect(output.stdout).toContain(token);
   for (const [method, path] of controlCatalogue) {
     expect(output.stdout).toMatch(new RegExp(`${method} +${path} `));
   }
-  child.kill('SIGINT');
-  expect([await ended, output.stderr]).toEqual([0, '']);
-});
 
-test('hookkit mock prints a line for each attempt, without its token', async () => {
   const receiver = await startReceiver();
-  const { output } = run('--virtual-clock', '--seed', '5');
-  await eventually('it listens', () => output.stdout.includes('http:'));
-  const [url] = /http:\S+/.exec(output.stdout) ?? [];
   await ask(`${url}/v2/webhooks`, 'POST', {
     metadata: { name: 'a', webhook_url: receiver.url, events: ['channel_created'], site_ids: ['s'] },
   });
@@ -62,4 +55,6 @@ test('hookkit mock prints a line for each attempt, without its token', async () 
   expect(output.stdout).not.toContain(receiver.received[0]?.token ?? '?');
   expect((await ask(`${url}/_mock/clock`, 'GET')).json.now).toBe('2026-01-01T00:00:00.000Z');
   await receiver.close();
+  child.kill('SIGINT');
+  expect([await ended, output.stderr]).toEqual([0, '']);
 });

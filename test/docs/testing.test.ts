@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeEach, expect, test } from '@jest/globals';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -17,11 +16,8 @@ beforeEach(async () => {
   symlinkSync(new URL('node_modules', root), join(directory, 'node_modules'));
 });
 
-/**
- * Runs tests of handlers as `npm run test:handlers` does, from files beside the project: Node has the project's own compiled.
- * @returns what it printed; the error of the process if one fails
- */
-async function runTests(files: Readonly<Record<string, string>>): Promise<string> {
+/** What tests print, run as by `npm run test:handlers` from files beside the project: Node has the project's own compiled. */
+function failingRun(files: Readonly<Record<string, string>>): string {
   const paths = Object.entries(files).map(([name, code]) => {
     const path = join(directory, name);
     const placed = code
@@ -32,12 +28,9 @@ async function runTests(files: Readonly<Record<string, string>>): Promise<string
   });
   // Node tells its tests that they are run by a test already.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const { stdout, stderr } = await promisify(execFile)(
-    process.execPath,
-    ['--test', '--test-isolation=none', ...paths],
-    { env },
-  );
-  expect(stderr).toBe('');
+  const args = ['--test', '--test-isolation=none', ...paths];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  expect([status, stderr]).toEqual([1, '']);
   return stdout;
 }
 
@@ -46,24 +39,17 @@ test('npm run test:handlers runs the tests that stand beside the handlers', () =
   expect(scripts['test:handlers']).toBe('node --test "src/handlers/**/*.test.ts"');
 });
 
-test('the tests of docs/testing.md pass, when each is a file of src/handlers/', async () => {
+test('the tests of docs/testing.md pass, when each is a file of src/handlers/, and one that fails says so, with the history that stands there', () => {
   expect(snippets).toHaveLength(5);
-  const files = Object.fromEntries(snippets.map((code, index) => [`${index}.test.ts`, code]));
-  const printed = await runTests(files);
-  expect(printed).toMatch(/tests 5\n.*suites 0\n.*pass 5\n.*fail 0\n/);
-});
-
-test('a test of handlers that fails says so, with the history of docs/testing.md, and fails the run', async () => {
   const code = snippets.at(-1) ?? '';
   const byLateAlone = code.replaceAll('isNewest(ctx, event.event_time)', '!ctx.late');
   expect(byLateAlone).not.toBe(code);
-  const failed = runTests({ 'late.test.ts': byLateAlone });
-  const { stdout } = await failed.then(
-    () => ({ stdout: 'it passed' }),
-    (error) => error,
-  );
+  const files = Object.fromEntries(snippets.map((snippet, index) => [`${index}.test.ts`, snippet]));
+  const printed = failingRun({ ...files, 'late.test.ts': byLateAlone });
+  expect(printed).toMatch(/tests 6\n.*suites 0\n.*pass 5\n.*fail 1\n/);
+  expect(printed).toMatch(/late\.test\.ts/);
   const [, history = 'none'] =
     /it is this one:\n\n```\n(.*?)```/s.exec(page.replace('\nit is', ' it is')) ?? [];
   const lines = (text: string) => text.split('\n').map((line) => line.trim());
-  expect(lines(stdout)).toEqual(expect.arrayContaining(lines(history)));
+  expect(lines(printed)).toEqual(expect.arrayContaining(lines(history)));
 });
