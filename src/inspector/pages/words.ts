@@ -1,3 +1,4 @@
+export { headlineOf } from '../../base/thrown.ts';
 export { filterOfKind } from '../../notification/kinds.ts';
 
 import { isInUsersFiles } from '../../base/thrown.ts';
