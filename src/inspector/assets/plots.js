@@ -45,7 +45,7 @@ function draw(place, columns) {
     label,
     stroke: colour(stroke),
     spanGaps: true,
-    points: { show: name === 'times', size: 4 },
+    points: { show: name === 'times' || name === 'backlog', size: 4 },
     value: (_plot, value) => (value === null ? '–' : value.toFixed(1)),
   }));
   const options = {
