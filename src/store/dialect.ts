@@ -29,6 +29,8 @@ export interface Dialect {
   /** whether a column has one of the texts of a parameter, which is a list */
   among(column: string, parameter: string): string;
   contains(column: string, parameter: string): string;
+  /** whether a column is one of the values of a query. Each is looked up in the index: PostgreSQL would rather read the whole table */
+  oneOf(column: string, query: string): string;
   /** milliseconds since the epoch: of PostgreSQL by its own clock, of SQLite the parameter `now` */
   readonly now: string;
   /** whether rows have locks: SQLite has one writer */
@@ -55,6 +57,7 @@ export const sqlite: Dialect = {
   lock: (table, key, what) => `SELECT ${what} FROM ${table} WHERE ${key} = $${key}`,
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
   contains: (column, parameter) => `instr(${column}, $${parameter}) > 0`,
+  oneOf: (column, query) => `${column} IN (${query})`,
   now: '$now',
   hasLocks: false,
   skipLocked: '',
@@ -80,6 +83,7 @@ export const postgres: Dialect = {
      FROM json_to_recordset($rows) r(${key} ${key === 'seq' ? 'bigint' : 'text'}))) ${rest}`,
   among: (column, parameter) => `${column} = ANY (ARRAY(SELECT json_array_elements_text($${parameter})))`,
   contains: (column, parameter) => `strpos(${column}, $${parameter}) > 0`,
+  oneOf: (column, query) => `${column} = ANY (ARRAY(${query}))`,
   now: '(extract(epoch FROM now()) * 1000)::bigint',
   hasLocks: true,
   skipLocked: 'FOR UPDATE SKIP LOCKED',

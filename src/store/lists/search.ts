@@ -123,9 +123,8 @@ export function searchReads(d: Dialect) {
     return (await db.all<{ id: EventId }>(end, params))[0]?.id;
   };
 
-  // SQLite keeps the order of a CROSS JOIN: it would read all events, and look each up among the candidates.
   const matching = ({ candidates, conditions }: Plan, what: string) =>
-    `SELECT ${what} FROM (${candidates}) c CROSS JOIN events e ${LANES} WHERE e.seq = c.seq AND ${conditions}`;
+    `SELECT ${what} FROM events e ${LANES} WHERE ${d.oneOf('e.seq', candidates)} AND ${conditions}`;
 
   return {
     /** The events of one stretch. */
