@@ -200,6 +200,8 @@ describe('the overview of a running service', () => {
     await eventually('it has reported', async () => (await inspected.api('/stats')).instances.length === 1);
     const [{ name }] = (await inspected.api('/stats')).instances;
     expect([(await forget(name)).status, (await forget('gone/1')).status]).toEqual([409, 404]);
+    await inspected.addGone(name); // as where its disk is full
+    expect(await overview(inspected)).toMatch(/^✓ All is well/);
   });
 
   test('says what came last, when that was before a restart, or its count was lost', async () => {

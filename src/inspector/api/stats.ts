@@ -39,6 +39,7 @@ export async function snapshotOf(
 ) {
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
+  const instance = watch ? config.INSTANCE_NAME : null;
   const counted = watch?.stats ?? new Stats();
   const lately = now - RECENT_MS;
   const [overview, newest, secrets, problem, hour, day, failing, instances, refusals, size] =
@@ -58,7 +59,7 @@ export async function snapshotOf(
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   const refused = refusals.filter(({ lastAt }) => lastAt > lately);
   return {
-    instance: watch ? config.INSTANCE_NAME : null,
+    instance,
     started_at: isoOrNull(watch?.startedAt),
     events: { pending, running, dead },
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
@@ -73,7 +74,7 @@ export async function snapshotOf(
       started_at: iso(one.startedAt),
       seen_at: iso(one.seenAt),
       running: one.running,
-      away: isAway(one, now),
+      away: one.name !== instance && isAway(one, now), // this one lives, even if it cannot write
     })),
     can_record: problem === undefined,
     cannot_record: problem ?? null,

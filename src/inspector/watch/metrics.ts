@@ -105,6 +105,10 @@ export class Metrics {
       new Counter({ name, help, registers }).inc(count);
     const measured = (name: string, help: string, value: number, labels: Labels = {}) =>
       new Gauge({ name, help, registers, labelNames: Object.keys(labels) }).set(labels, value);
+    const divided = (name: string, help: string, label: string, values: Readonly<Record<string, number>>) => {
+      const gauge = new Gauge({ name, help, registers, labelNames: [label] });
+      for (const [of, value] of Object.entries(values)) gauge.set({ [label]: of }, value);
+    };
     counted(
       'webhook_log_lines_dropped_total',
       'Lines of the log that the process dropped: the disk was full, or the reader of the log stood still.',
@@ -123,11 +127,11 @@ export class Metrics {
     measured('process_start_time_seconds', 'Start of the process since the epoch.', startedAt / 1000);
     if (scraped) {
       const { overview, instances, size, lastReceivedAt = 0 } = scraped;
-      const { oldestPendingAt = now, oldestReadyAt = now, quarantined, quarantineLost } = overview;
+      const { pending, running, dead, quarantined, quarantineLost } = overview;
+      const { oldestPendingAt = now, oldestReadyAt = now } = overview;
       const age = (time: number) => Math.max(0, now - time) / 1000;
-      const help = 'Events in the store that have not ended, by status, and those that ended as dead.';
-      const events = new Gauge({ name: 'webhook_events', help, labelNames: ['status'], registers });
-      for (const status of ['pending', 'running', 'dead'] as const) events.set({ status }, overview[status]);
+      const statuses = 'Events in the store that have not ended, by status, and those that ended as dead.';
+      divided('webhook_events', statuses, 'status', { pending, running, dead });
       measured(
         'webhook_oldest_pending_seconds',
         'Age of the oldest event that is not finished, since it was received; 0 if there is none.',
@@ -154,16 +158,9 @@ export class Metrics {
         'When the newest event was received, by any process; 0 if none was.',
         lastReceivedAt / 1000,
       );
-      const away = instances.filter((one) => isAway(one, now)).length;
+      const away = instances.filter((one) => one.name !== instance && isAway(one, now)).length;
       const states = 'Processes on the database: live, and away if not seen for 30 seconds.';
-      const standing = new Gauge({
-        name: 'webhook_instances',
-        help: states,
-        labelNames: ['state'],
-        registers,
-      });
-      standing.set({ state: 'live' }, instances.length - away);
-      standing.set({ state: 'away' }, away);
+      divided('webhook_instances', states, 'state', { live: instances.length - away, away });
       measured('webhook_database_bytes', 'Size of the database.', size.bytes);
       if (size.free !== undefined)
         measured('webhook_disk_free_bytes', 'Room on the disk of a SQLite database.', size.free);
