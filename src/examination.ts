@@ -127,7 +127,7 @@ function checkInstances(instances: readonly Instance[]): Finding {
   );
   if (words.length === 0) return skipped('no server runs on this database');
   if (!instances.some((one) => isAway(one, systemClock.now()))) return ok(words.join('; '));
-  return warn(`${words.join('; ')}: one stands still or has crashed, look at its log`);
+  return warn(`${words.join('; ')}: one stands still, has crashed or cannot write: look at its log`);
 }
 
 const NO_SECRET =

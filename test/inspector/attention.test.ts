@@ -26,7 +26,9 @@ describe('the overview', () => {
   });
   const told = (more: object, recent: object = {}) => {
     const last_10_minutes = { ...quiet.last_10_minutes, refused_for: ['no_token'], ...recent };
-    const found = concernsOf({ ...quiet, ...more, last_10_minutes }, Date.now());
+    const { rejected, not_recorded } = last_10_minutes;
+    const snapshot = { ...quiet, last_2_minutes: { rejected, not_recorded }, ...more, last_10_minutes };
+    const found = concernsOf(snapshot, Date.now());
     for (const { advice } of found) expect(advice.length).toBeGreaterThan(30);
     return found.map(({ grave, text }) => `${grave ? 'grave' : 'minor'}: ${text}`);
   };
@@ -42,17 +44,45 @@ describe('the overview', () => {
     ['--RN  ok', [`grave: ${NONE_RECORDED}`, `grave: ${NONE_IN}`]],
     ['ADRN  ok', [`grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
     ['A--- not', [`grave: ${FULL}`]],
-    ['ADRN not', [`grave: ${FULL}`, `grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
+    ['ADRN not', [`grave: ${FULL}`, `minor: ${SOME_REFUSED}`]],
   ])('says what is wrong, and how grave it is, when this happened: %s', (what, expected) => {
     const count = (letter: string) => (what.includes(letter) ? 3 : 0);
     const counts = { accepted: count('A'), duplicate: count('D'), rejected: count('R') };
-    const cannot_record = what.endsWith(' ok') ? null : 'database or disk is full';
-    expect(told({ cannot_record }, { ...counts, not_recorded: count('N') })).toEqual(expected);
+    const can_record = what.endsWith(' ok');
+    const cannot_record = can_record ? null : 'database or disk is full';
+    expect(told({ can_record, cannot_record }, { ...counts, not_recorded: count('N') })).toEqual(expected);
+  });
+
+  test('says that nothing gets in a minute after the last that came, and nothing more once what was wrong is over', () => {
+    const counts = { accepted: 50, rejected: 30, not_recorded: 5 };
+    const over = { last_2_minutes: { rejected: 0, not_recorded: 0 } };
+    const last = 'Nothing gets in: the last 30 requests were refused: no token';
+    expect(told({ ...over, last_recorded_at: ago(60_000) }, { ...counts, rejected_since: 30 })).toEqual([
+      `grave: ${last}`,
+    ]);
+    expect(told({ ...over, last_recorded_at: ago(0) }, { ...counts, rejected_since: 0 })).toEqual([]);
+  });
+
+  test('says in one sentence how many events fail and why, the most frequent errors first', () => {
+    const failing = ['a', 'b', 'b', 'c', 'd', 'b'].map((error, n) => {
+      return { error, kind: n % 2 ? 'media_created' : 'media_available', site_id: 'site1', events: 100 - n };
+    });
+    expect(told({ failing })).toEqual([
+      'grave: 585 events fail (2 kinds, site site1): b (292); a (100); c (97); 1 other error',
+    ]);
   });
 
   const disk = (free_bytes: number | null, room: string | null) => ({
     disk: { database_bytes: 1, free_bytes, room },
   });
+  const away = {
+    name: 'other',
+    version: '1',
+    started_at: ago(0),
+    seen_at: ago(40_000),
+    running: 0,
+    away: true,
+  };
   const paused = { reason: 'x', by: 'me', since: ago(0) };
   test.each([
     ['the disk has little room', 'minor: The disk .* 512 MiB left', disk(GIB / 2, 'scarce')],
@@ -64,6 +94,8 @@ describe('the overview', () => {
     ['an event waits', 'grave: An event has waited for 6 min', { oldest_pending_at: ago(400_000) }],
     ['the key was changed', 'grave: The stored secrets cannot be read', { can_read_secrets: false }],
     ['no server runs', 'grave: No server runs', { instance: null, instances: [] }],
+    ['an instance is away', 'grave: Instance other', { instances: [away] }],
+    ['it is this one', '', { instance: 'other', instances: [away] }],
   ] as const)('says, when %s: %s', (_what, expected, more) => {
     expect(told(more)).toEqual(expected === '' ? [] : [expect.stringMatching(`^${expected}`)]);
   });
@@ -155,7 +187,7 @@ describe('the overview of a running service', () => {
     await inspected.deliver(notification({ media_id: 'UUhbHm6D' }));
     await shows(
       inspected,
-      /^✕ media_available fails: Error: archive \* is down 2 events wait for another try \(site jsPxIVHl\)\. Correct/,
+      /^✕ 2 events fail \(media_available, site jsPxIVHl\): Error: archive \* is down Nothing was handled in the last/,
     );
     await inspected.service.store.dismiss({}, { reason: 'nobody needs them' });
     expect(await overview(inspected)).toMatch(/^✓ All is well/);

@@ -31,9 +31,10 @@ export function concernsOf(snapshot: Snapshot, now: number): Concern[] {
 export function wellOf({ last_10_minutes: recent, last_recorded_at: last }: Snapshot, now: number): string {
   if (last === null) return 'Nothing has come in yet.';
   const came = recent.accepted + recent.duplicate;
+  const refused = recent.rejected === 0 ? 'none was' : plural(recent.rejected, 'was', 'were');
   const lately =
     came > 0
-      ? `${number(came)} came in the last 10 minutes, and none was refused.`
+      ? `${number(came)} came in the last 10 minutes, and ${refused} refused.`
       : `The newest event came ${duration(since(last, now))} ago.`;
   return `No event is dead, and none has waited for long. ${lately}`;
 }
@@ -49,7 +50,12 @@ const NOT_RECORDED =
   'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an ' +
   'overload. Run `npx hookkit doctor`.';
 
-function recording({ cannot_record: problem, disk, last_10_minutes: recent }: Snapshot): Found {
+function recording({
+  cannot_record: problem,
+  disk,
+  last_10_minutes: recent,
+  last_2_minutes: latest,
+}: Snapshot): Found {
   const { not_recorded: missed, accepted, duplicate } = recent;
   const commit = recent.commit_ms.mean ?? 0;
   const some = `${plural(missed, 'request was', 'requests were')} not recorded in the last 10 minutes`;
@@ -62,7 +68,9 @@ function recording({ cannot_record: problem, disk, last_10_minutes: recent }: Sn
         `Every notification gets 503 until the database can commit again. ${NOT_RECORDED}`,
         './#now',
       ),
-    missed > 0 && grave(accepted + duplicate > 0 ? some : none, NOT_RECORDED, './#hour'),
+    problem === null &&
+      latest.not_recorded > 0 &&
+      grave(accepted + duplicate > 0 ? some : none, NOT_RECORDED, './#hour'),
     disk.free_bytes !== null &&
       disk.room !== 'enough' &&
       report(
@@ -81,8 +89,34 @@ function recording({ cannot_record: problem, disk, last_10_minutes: recent }: Sn
 
 const WAITED_MS = 300_000;
 const READY_MS = 60_000;
-/** So many kinds of failure are told, those with the most events. */
-const MOST_FAILURES = 3;
+/** So many errors of handlers are told, those with the most events. */
+const MOST_ERRORS = 3;
+
+/** What fails, in one sentence, however much that is. */
+function failures({ failing, last_10_minutes: recent }: Snapshot): Concern {
+  const [one] = failing;
+  const sum = (groups: Snapshot['failing']) => groups.reduce((total, { events }) => total + events, 0);
+  const errors = [...Map.groupBy(failing, ({ error }) => error)]
+    .map(([error, groups]) => ({ error, events: sum(groups) }))
+    .toSorted((a, b) => b.events - a.events || (a.error < b.error ? -1 : 1));
+  const told = errors
+    .slice(0, MOST_ERRORS)
+    .map(({ error, events }) => (errors.length > 1 ? `${error} (${number(events)})` : error));
+  if (errors.length > MOST_ERRORS) told.push(plural(errors.length - MOST_ERRORS, 'other error'));
+  const kinds = new Set(failing.map(({ kind }) => kind || 'no kind'));
+  const sites = new Set(failing.map(({ site_id: site }) => site || 'none'));
+  const few = (names: ReadonlySet<string>, what: string) =>
+    names.size === 1 ? [...names].join() : plural(names.size, what);
+  const where = `${few(kinds, 'kind')}, ${sites.size === 1 ? 'site ' : ''}${few(sites, 'site')}`;
+  const filters = { status: 'pending', kind: filterOfKind(one?.kind ?? ''), error: one?.error ?? '' };
+  return grave(
+    `${plural(sum(failing), 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
+    `${recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : ''}Correct the cause: they are tried again as their ` +
+      'times come, or at once if you replay them. If it lies elsewhere, pause handling, so that no attempts are used up; dismiss what ' +
+      'nobody needs.',
+    failing.length > 1 ? 'problems' : eventsPath({ ...filters, ...(one?.site_id && { site: one.site_id }) }),
+  );
+}
 
 function handling(snapshot: Snapshot, now: number): Found {
   const { paused, failing } = snapshot;
@@ -96,16 +130,7 @@ function handling(snapshot: Snapshot, now: number): Found {
         'Notifications are recorded, but none is handled until you resume: `npx hookkit resume`.',
         './#handling',
       ),
-    ...failing
-      .slice(0, MOST_FAILURES)
-      .map(({ kind, site_id: site, error, events }) =>
-        grave(
-          `${kind || 'An event without a kind'} fails: ${error}`,
-          `${plural(events, 'event waits', 'events wait')} for another try (site ${site || 'none'}). Correct the cause, and they are ` +
-            'handled as their times come; or replay or dismiss them.',
-          eventsPath({ status: 'pending', kind: filterOfKind(kind), ...(site && { site }), error }),
-        ),
-      ),
+    failing.length > 0 && failures(snapshot),
     paused === null &&
       ready > READY_MS &&
       grave(
@@ -124,7 +149,8 @@ function handling(snapshot: Snapshot, now: number): Found {
   ];
 }
 
-function processes({ instance, instances, can_read_secrets: canRead }: Snapshot, now: number): Found {
+function processes(snapshot: Snapshot, now: number): Found {
+  const { instance, instances, can_read_secrets: canRead, can_record: canRecord } = snapshot;
   const isNone = instance === null && instances.length === 0;
   return [
     isNone &&
@@ -134,7 +160,7 @@ function processes({ instance, instances, can_read_secrets: canRead }: Snapshot,
         './#instances',
       ),
     ...instances
-      .filter(({ away }) => away)
+      .filter(({ name, away }) => away && canRecord && name !== instance) // else it may live, and cannot say so
       .map(({ name, seen_at: at }) =>
         grave(
           `Instance ${name} was last seen ${duration(since(at, now))} ago`,
@@ -153,19 +179,24 @@ function processes({ instance, instances, can_read_secrets: canRead }: Snapshot,
   ];
 }
 
-function comingIn({ last_10_minutes: recent, last_recorded_at: last }: Snapshot, now: number): Found {
-  const { rejected, refused_for: reasons } = recent;
+/** Fewer requests that were refused since something came in may be a stranger's. */
+const MANY_IN_A_ROW = 10;
+
+function comingIn(snapshot: Snapshot, now: number): Found {
+  const { last_10_minutes: recent, last_2_minutes: latest, last_recorded_at: last } = snapshot;
+  const { rejected, rejected_since: inRow, refused_for: reasons } = recent;
   // What came from quarantine counts, too.
   const isAnyIn = recent.accepted + recent.duplicate > 0 || (last !== null && since(last, now) < RECENT_MS);
   const all = rejected === 1 ? 'the one request' : `all ${plural(rejected, 'request')}`;
+  const which = isAnyIn ? `the last ${plural(inRow, 'request')}` : `${all} of the last 10 minutes`;
   const were = rejected === 1 ? 'was' : 'were';
+  const isNothingIn = rejected > 0 && (!isAnyIn || inRow >= MANY_IN_A_ROW);
   const why = reasons.length > 0 ? `: ${reasons.map(inWords).join(', ')}` : '';
   const advice = adviceFor(reasons[0]);
   return [
-    rejected > 0 &&
-      !isAnyIn &&
+    isNothingIn &&
       grave(
-        `Nothing gets in: ${all} of the last 10 minutes ${were} refused${why}`,
+        `Nothing gets in: ${which} ${were} refused${why}`,
         `If your provider sent them, its notifications do not arrive. ${advice}`,
         'refused',
       ),
@@ -177,8 +208,9 @@ function comingIn({ last_10_minutes: recent, last_recorded_at: last }: Snapshot,
         'refused',
       ),
     ),
-    rejected > 0 &&
-      isAnyIn &&
+    latest.rejected > 0 &&
+      !isNothingIn &&
+      recent.refused_webhooks.length === 0 &&
       minor(
         `${plural(rejected, 'request was', 'requests were')} refused in the last 10 minutes${why}`,
         advice,

@@ -29,8 +29,9 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
  * What is known of the service, of all its processes. `instance` and `started_at` are of this one, null where a command tells.
  * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of the others. `failing`: events that wait after a failure,
  * of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a day. `refused_for`: why,
- * the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted. `rejected` is without 503 and
- * 500, which are `not_recorded`. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ * the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted since. `rejected` is without 503
+ * and 500, which are `not_recorded`. `rejected_since`: in the minutes after the last one in which something came in. `last_2_minutes`: the
+ * present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
  * @param asked the overview, where it is asked for already
  */
 export async function snapshotOf(
@@ -57,6 +58,7 @@ export async function snapshotOf(
     ]);
   const { pending, running, dead, paused } = overview;
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
+  const latest = hour.filter(({ name }) => Number(name) >= present - MINUTE_MS);
   const refused = refusals.filter(({ lastAt }) => lastAt > lately);
   return {
     instance,
@@ -83,9 +85,11 @@ export async function snapshotOf(
     disk: { database_bytes: size.bytes, free_bytes: size.free ?? null, room: size.room ?? null },
     last_10_minutes: {
       ...figuresOf(recent),
+      rejected_since: rejectedSince(recent, newest),
       refused_for: reasonsOf(refused),
-      refused_webhooks: await webhooksLeftOut(store, secrets ?? [], refused, lately),
+      refused_webhooks: await webhooksLeftOut(store, secrets ?? [], refused),
     },
+    last_2_minutes: { rejected: countOf(latest, 'rejected'), not_recorded: countOf(latest, 'not_recorded') },
     figures: figuresOf(hour),
     last_hour: seriesOf(hour, 'hour', now),
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
@@ -115,6 +119,16 @@ const figuresOf = (sums: readonly Sum[]) => ({
   handler_ms: timesOf(sums, HANDLER),
   commit_ms: timesOf(sums, ['commit']),
 });
+
+/** How many were refused in the minutes after the last one in which something came in. @param newest when the newest event came */
+function rejectedSince(sums: readonly Sum[], newest = 0): number {
+  const came = sums.filter(({ result }) => (ACK as readonly string[]).includes(result));
+  const last = Math.max(newest, ...came.map(({ name }) => Number(name)));
+  return countOf(
+    sums.filter(({ name }) => Number(name) > last),
+    'rejected',
+  );
+}
 
 /** What charts show: so many steps of so many milliseconds. */
 const SPANS = {
@@ -215,12 +229,14 @@ async function retiringSoon(store: EventStore, secrets: readonly WebhookSecret[]
 /** Each reason once. */
 const reasonsOf = (refusals: readonly Refusals[]) => [...new Set(refusals.map(({ reason }) => reason))];
 
-/** Webhooks with a secret of which something was refused since a time, and nothing accepted. Strangers can name any webhook. */
+/** What is accepted may overtake what is refused by so much. */
+const SOON_MS = 30_000;
+
+/** Webhooks with a secret of which something was refused lately, and nothing accepted since. Strangers can name any webhook. */
 async function webhooksLeftOut(
   store: EventStore,
   secrets: readonly WebhookSecret[],
   refused: readonly Refusals[],
-  since: number,
 ) {
   const known = new Set(secrets.map(({ webhookId }) => webhookId));
   const own = refused.filter(({ webhookId }) => known.has(webhookId));
@@ -232,6 +248,7 @@ async function webhooksLeftOut(
     last_accepted_at: isoOrNull(await newestReceipt(store, NEAR, id)),
   }));
   return (await Promise.all(webhooks)).filter(
-    ({ last_accepted_at: at }) => at === null || Date.parse(at) <= since,
+    ({ last_accepted_at: at, last_refused_at: last }) =>
+      at === null || Date.parse(at) < Date.parse(last) - SOON_MS,
   );
 }
