@@ -471,7 +471,7 @@ test('is handled after all, when an event died, its cause is put right, and it i
 });
 
 test('starts no handler and loses nothing, when handling is paused as written, until it is resumed', async () => {
-  const { operator, serve, register, happen, count, handled } = post();
+  const { operator, serve, register, happen, count, handled, examine } = post();
   await serve();
   await register();
   const [status = '', json = ''] = operating('See whether the work is being done', 2);
@@ -482,6 +482,7 @@ test('starts no handler and loses nothing, when handling is paused as written, u
   expect(JSON.parse((await operator.type(json, { code: 1 })).stdout)).toMatchObject({
     events: { pending: 2, running: 0 },
   });
+  expect(await examine('npx hookkit doctor')).toMatch(/^warn +events +.* npx hookkit resume/m);
   expect(await count('pending')).toBe(2);
   expect((await operator.type(resume)).stdout).toContain('goes on');
   await handled(2);
