@@ -31,10 +31,11 @@ export function concernsOf(snapshot: Snapshot, now: number): Concern[] {
 export function wellOf({ last_10_minutes: recent, last_recorded_at: last }: Snapshot, now: number): string {
   if (last === null) return 'Nothing has come in yet.';
   const came = recent.accepted + recent.duplicate;
-  const refused = recent.rejected === 0 ? 'none was' : plural(recent.rejected, 'was', 'were');
+  const not = recent.rejected + recent.not_recorded;
+  const refused = not === 0 ? 'none was refused' : `${plural(not, 'was', 'were')} refused or not recorded`;
   const lately =
     came > 0
-      ? `${number(came)} came in the last 10 minutes, and ${refused} refused.`
+      ? `${number(came)} came in the last 10 minutes, and ${refused}.`
       : `The newest event came ${duration(since(last, now))} ago.`;
   return `No event is dead, and none has waited for long. ${lately}`;
 }
@@ -112,8 +113,8 @@ function failures({ failing, last_10_minutes: recent }: Snapshot): Concern {
   return grave(
     `${plural(sum(failing), 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
     `${recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : ''}Correct the cause: they are tried again as their ` +
-      'times come, or at once if you replay them. If it lies elsewhere, pause handling, so that no attempts are used up; dismiss what ' +
-      'nobody needs.',
+      'times come, or at once if you replay them. If another system is down, pause handling, so that no attempts are used up; dismiss ' +
+      'what nobody needs.',
     failing.length > 1 ? 'problems' : eventsPath({ ...filters, ...(one?.site_id && { site: one.site_id }) }),
   );
 }
