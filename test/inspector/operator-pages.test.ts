@@ -58,6 +58,13 @@ test('problems are groups of dead and waiting events that lead to their events, 
     for (const verb of ['replay', 'dismiss'])
       expect(html).toContain(`href="events/${verb}?${queries[at]?.replaceAll('&', '&amp;')}"`);
   }
+  for (const [status, count] of [
+    ['pending', 2],
+    ['dead', 2],
+  ] as const) {
+    expect(html).toContain(`href="events/replay?status=${status}&amp;error=*"`);
+    expect((await inspected.api(`/events?status=${status}&error=*`)).events).toHaveLength(count);
+  }
 });
 
 describe('what was refused', () => {
@@ -78,6 +85,7 @@ describe('what was refused', () => {
     expect(first).toMatchObject({ ...group, count: 9, first_at: new Date(1).toISOString() });
     expect(second).toMatchObject({ webhook_id: 'other', count: 3 });
     expect(await page(inspected, '/refused')).toMatch(/bad signature<\/b> 9 times, webhook\s+.*2yW4KmiG/);
+    expect(await page(inspected, '/webhooks')).toContain('Nothing of it gets in. Signed with another secret');
   });
 
   test('stays a short page without markup, when a stranger names hundreds of odd webhooks', async () => {
