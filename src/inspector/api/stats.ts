@@ -27,11 +27,11 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 
 /**
  * What is known of the service, of all its processes. `instance` and `started_at` are of this one, null where a command tells.
- * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of the others. `failing`: events that wait after a failure,
- * of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a day. `refused_for`: why,
- * the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted since. `rejected` is without 503
- * and 500, which are `not_recorded`. `rejected_since`: in the minutes after the last one in which something came in. `last_2_minutes`: the
- * present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler has started. `failing`: events that
+ * wait after a failure, of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a
+ * day. `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted since.
+ * `rejected` is without 503 and 500, which are `not_recorded`. `rejected_since`: in the minutes after the last one in which something came
+ * in. `last_2_minutes`: the present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
  * @param asked the overview, where it is asked for already
  */
 export async function snapshotOf(

@@ -139,7 +139,7 @@ export class Metrics {
       );
       measured(
         'webhook_oldest_ready_seconds',
-        'The same of those that do not wait for another try: a handler should have taken them up.',
+        'The same of those that no handler has started yet: one should have taken them up.',
         age(oldestReadyAt),
       );
       measured('webhook_paused', 'Whether handling is paused: 1 or 0.', overview.paused ? 1 : 0);
