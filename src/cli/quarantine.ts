@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
-import type { EventStore, Unproven } from '../store/event-store.ts';
+import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { unprovenJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
 import { moment, TIME_HELP } from './options.ts';
@@ -46,7 +46,7 @@ async function drop({ webhook, before = EVER, all, json }: DropFlags): Promise<v
   if (!all && webhook === undefined && before === EVER)
     throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
   await withDatabase(loadConfig(), async (store) => {
-    const dropped = await store.dropQuarantined({ webhook, before });
+    const dropped = await store.dropQuarantined(before, webhook);
     await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
   });
 }
@@ -70,7 +70,7 @@ async function list({ webhook, json }: Flags): Promise<void> {
 }
 
 /** The entries in the order in which they came, read a page at a time. */
-async function* entriesOf(store: EventStore, webhook: string | undefined): AsyncGenerator<Unproven> {
+async function* entriesOf(store: EventStore, webhook: string | undefined): AsyncGenerator<Quarantined> {
   let page = await store.quarantined({ webhook });
   while (page.length > 0) {
     yield* page;

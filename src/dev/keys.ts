@@ -70,7 +70,7 @@ export async function replayLast(
   const { events } = await store.search({}, { limit: LOOKED_AT });
   const last = events.filter(isReplayable).slice(0, MOST);
   if (last.length === 0) return 0;
-  const { replayed } = await store.replay({ ids: last.map(({ id }) => id) }, options);
+  const { events: replayed } = await store.replay({ ids: last.map(({ id }) => id) }, options);
   dispatcher.wake();
   return replayed;
 }

@@ -42,7 +42,7 @@ export interface HandlerReplayResult {
   readonly ends: Ends | undefined;
 }
 
-type Store = Pick<EventStore, 'replay' | 'count' | 'searchOldest' | 'overview'>;
+type Store = Pick<EventStore, 'replay' | 'count' | 'search' | 'overview'>;
 
 /** How many events one look at their ends takes. */
 const PAGE = 200;
@@ -105,7 +105,7 @@ async function resetMatching(
   let making: Stage | undefined;
   let isCut: boolean | undefined;
   const ids: string[] = [];
-  const { replayed } = await store.replay(filter, {
+  const { events: replayed } = await store.replay(filter, {
     resetSteps,
     signal,
     onStep(step) {
@@ -180,7 +180,7 @@ async function whenEnded(
   for (;;) {
     const isOver = signal.aborted || systemClock.now() >= until;
     if (isOver) await stop(); // what ends meanwhile counts
-    const { events } = await store.searchOldest({ ids }, { limit: ids.length });
+    const { events } = await store.search({ ids }, { limit: ids.length }, 'oldest');
     const isOpen = ({ status }: StoredEvent) => status === 'pending' || status === 'running';
     const left = isOver ? [] : events.filter(isOpen);
     onEnded(ids.length - left.length);

@@ -168,12 +168,12 @@ const PAGE = 200;
 
 /** All events that a filter takes, the oldest first, a page at a time. Memory does not grow with their number. */
 export async function* pagesOf(
-  store: Pick<EventStore, 'searchOldest'>,
+  store: Pick<EventStore, 'search'>,
   filter: EventFilter,
 ): AsyncGenerator<readonly StoredEvent[]> {
   let after: string | undefined;
   do {
-    const { events, next } = await store.searchOldest(filter, { after, limit: PAGE });
+    const { events, next } = await store.search(filter, { after, limit: PAGE }, 'oldest');
     if (events.length > 0) yield events;
     after = next;
   } while (after !== undefined);
@@ -183,7 +183,7 @@ export async function* pagesOf(
 const SHOWN = 5;
 
 /** Counts what a replay to the handlers would do, changes nothing, and returns the first few of the events. */
-export async function previewReset(store: Pick<EventStore, 'searchOldest' | 'tally'>, filter: EventFilter) {
+export async function previewReset(store: Pick<EventStore, 'search' | 'tally'>, filter: EventFilter) {
   const { events, replayable, underWay } = await store.tally(filter);
   const first: StoredEvent[] = [];
   for await (const page of pagesOf(store, filter)) {

@@ -3,21 +3,21 @@ import type { MonotonicClock } from '../base/clock.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
 import type { Report } from './lists/reports.ts';
+import type { Order } from './lists/search.ts';
 import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
 import type { Recovery } from './operations/claim.ts';
-import type { Dropping, Entry } from './operations/quarantine.ts';
+import type { Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
 import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
 import { HOLD_MS, type Reset } from './operations/wake.ts';
 import type {
+  BulkOptions,
+  Changed,
   Claim,
   ClaimRequest,
-  Dismissed,
-  DismissOptions,
   DoneStep,
   EventId,
   Pause,
-  Replayed,
   ReplayOptions,
   Settlement,
   ToQuarantine,
@@ -35,13 +35,6 @@ export type * from './stored.ts';
 export interface Recorded {
   readonly status: 'accepted' | 'duplicate';
   readonly id: EventId;
-}
-
-interface Counting {
-  /** how many it takes, of some 20,000 events each; what it has then counted is all if `isAll` */
-  readonly steps?: number;
-  /** only events that were received after the one in this place */
-  readonly newerThan?: number | undefined;
 }
 
 /** An entry with the most bytes that all of them may have. */
@@ -163,39 +156,29 @@ export class EventStore {
   /** At most `each` events of its resource on either side of an event; undefined if there is no such event. */
   readonly timeline = (id: string, each: number) => this.#engine.read('timeline', { id, each });
 
-  /** One stretch of the events that match: newest received first; of one resource by event time. */
-  readonly search = (filter: EventFilter, stretch: Stretch) =>
-    this.#engine.read('search', { filter, stretch, order: 'newest' });
-
-  /** The same, oldest first. */
-  readonly searchOldest = (filter: EventFilter, stretch: Stretch) =>
-    this.#engine.read('search', { filter, stretch, order: 'oldest' });
+  /** One stretch of the events that match, in the order of receipt; of one resource by event time. */
+  readonly search = (filter: EventFilter, stretch: Stretch, order: Order = 'newest') =>
+    this.#engine.read('search', { filter, stretch, order });
 
   /** How many events match. It looks at all of them, in steps. */
   readonly count = async (filter: EventFilter): Promise<number> => (await this.tally(filter)).events;
 
-  /** Counts the events that match, newest first: all of them, or those that it comes across in so many steps. */
-  async tally(filter: EventFilter, { steps = Infinity, newerThan }: Counting = {}) {
-    const sum = { events: 0, replayable: 0, underWay: 0, isAll: false };
-    const tally = (after: string | undefined) => this.#engine.read('tally', { filter, after, newerThan });
+  /**
+   * Counts the events that match, newest first, and what verbs would make of them.
+   * @param steps how many it takes, of some 20,000 events each; what it has then counted is all if `isAll`
+   */
+  async tally(filter: EventFilter, steps = Infinity) {
+    const sum = { events: 0, replayable: 0, underWay: 0, dismissible: 0, isAll: false };
+    const tally = (after: string | undefined) => this.#engine.read('tally', { filter, after });
     let left = steps;
-    for await (const { events, replayable, underWay, next } of stepsFrom(undefined, tally)) {
-      sum.events += events;
-      sum.replayable += replayable;
-      sum.underWay += underWay;
-      sum.isAll = next === undefined;
+    for await (const step of stepsFrom(undefined, tally)) {
+      for (const name of ['events', 'replayable', 'underWay', 'dismissible'] as const)
+        sum[name] += step[name];
+      sum.isAll = step.next === undefined;
       left--;
       if (left === 0) break;
     }
     return sum;
-  }
-
-  /** Counts the events that a dismissal would end. */
-  async dismissible(filter: EventFilter, counting?: Counting) {
-    const statuses = (['dead', 'pending'] as const).filter((one) => (filter.status ?? one) === one);
-    const sums = await Promise.all(statuses.map((status) => this.tally({ ...filter, status }, counting)));
-    const events = sums.reduce((sum, one) => sum + one.events, 0);
-    return { events, isAll: sums.every(({ isAll }) => isAll) };
   }
 
   /**
@@ -218,18 +201,18 @@ export class EventStore {
    * runs again. If the process ends in between, the events that were already reset run an hour later. The places of all events are in
    * memory meanwhile.
    */
-  async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Replayed> {
+  async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Changed> {
     const { resetSteps = false, after, onStep, onReady, signal } = options;
     const upTo = await this.lastSeq();
     const until = this.#clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
-    const held: Omit<Reset, 'id'>[] = [];
+    const held: Reset[] = [];
     let running = 0;
     try {
       for await (const seqs of this.#matching(filter, upTo, after)) {
         if (signal?.aborted) break;
         const reset = await this.#engine.write('reset', { seqs, status: filter.status, resetSteps, until });
         running += reset.running;
-        for (const { id: _, ...event } of reset.events) held.push(event);
+        held.push(...reset.events);
         await onStep?.(reset.events.map(({ id }) => id));
       }
     } finally {
@@ -240,31 +223,31 @@ export class EventStore {
         await onReady?.(Math.min(at + WAVE, held.length));
       }
     }
-    return { replayed: held.length, running };
+    return { events: held.length, running };
   }
 
   /** The places of events that match, oldest first, a wave of some hundred at a time. */
   async *#matching(filter: EventFilter, upTo: number, start?: string) {
-    const page = (after: string | undefined) =>
-      this.#engine.read('search', { filter, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
+    const page = (after: string | undefined) => this.search(filter, { after, limit: WAVE, upTo }, 'oldest');
     for await (const { events } of stepsFrom(start, page))
       if (events.length > 0) yield events.map(({ seq }) => seq);
   }
 
   /**
    * Ends pending and dead events for good, as a person says; a replay takes them up again.
-   * @returns how many, and how many were left out since a handler ran them
+   * @param reason it becomes their error, as lists show it
    */
-  async dismiss(filter: EventFilter, { reason, onStep, signal }: DismissOptions): Promise<Dismissed> {
+  async dismiss(filter: EventFilter, reason: string, options: BulkOptions = {}): Promise<Changed> {
+    const { onStep, signal } = options;
     const upTo = await this.lastSeq();
-    const sum = { dismissed: 0, running: 0 };
+    const sum = { events: 0, running: 0 };
     for (const status of filter.status ? [filter.status] : (['dead', 'pending', 'running'] as const)) {
       for await (const seqs of this.#matching({ ...filter, status }, upTo)) {
         if (signal?.aborted) return sum;
         const step = await this.#engine.write('dismiss', { seqs, status, reason });
-        sum.dismissed += step.dismissed;
+        sum.events += step.events.length;
         sum.running += step.running;
-        await onStep?.(sum.dismissed);
+        await onStep?.(step.events.map(({ id }) => id));
       }
     }
     return sum;
@@ -301,11 +284,11 @@ export class EventStore {
   }
 
   /** Stores a secret with its times, as another database had it. */
-  readonly putSecret = (secret: WebhookSecret) => this.#vault.put(secret, false);
+  readonly putSecret = (secret: WebhookSecret) => this.#vault.put(secret);
 
-  /** Ends a secret: from `retireAt` on it verifies nothing. False if there is no such secret. */
-  retireSecret(webhookId: string, secret: string, retireAt: number): Promise<boolean> {
-    return this.#vault.put({ webhookId, secret, createdAt: this.#clock.now(), retireAt }, true);
+  /** Ends a secret: from `retireAt` on it verifies nothing. */
+  async retireSecret(webhookId: string, secret: string, retireAt: number): Promise<void> {
+    await this.putSecret({ webhookId, secret, createdAt: this.#clock.now(), retireAt });
   }
 
   /** All secrets that are not retired yet, oldest first. */
@@ -345,14 +328,10 @@ export class EventStore {
   /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
   readonly countLost = (notifications: number) => this.#engine.write('countLost', { n: notifications });
 
-  /** Removes entries for good. @returns how many */
-  async dropQuarantined(which: Dropping): Promise<number> {
-    let dropped = 0;
-    for (;;) {
-      const step = await this.#engine.write('drop', { ...which, limit: WAVE });
-      dropped += step;
-      if (step < WAVE) return dropped;
-    }
+  /** Removes entries for good: those that came before a time, of one webhook or all. @returns how many */
+  async dropQuarantined(before: number, webhook?: string): Promise<number> {
+    const step = await this.#engine.write('drop', { webhook, before, limit: WAVE });
+    return step < WAVE ? step : step + (await this.dropQuarantined(before, webhook));
   }
 
   /** Entries in the order of arrival, with their tokens; none after the last. */

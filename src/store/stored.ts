@@ -130,8 +130,7 @@ export interface StateValue {
 }
 
 /** A change of the state of a resource. */
-export interface StateChange {
-  readonly name: string;
+export interface StateChange extends Pick<StateValue, 'name'> {
   /** JSON; null deletes the name */
   readonly value: string | null;
 }
@@ -143,37 +142,27 @@ export interface DoneStep {
   readonly result: string | null;
 }
 
-export interface ReplayOptions {
+/** How a verb for many events goes on, step by step. */
+export interface BulkOptions {
+  /** called after each commit with the events that it changed; the next commit waits for the returned promise */
+  readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
+  /** after an abort no further event is changed; those that a replay has reset are made ready all the same */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ReplayOptions extends BulkOptions {
   /** forgets the stored results of `ctx.once`, so that every step runs again */
   readonly resetSteps?: boolean | undefined;
   /** starts after this event, in the order of receipt: where another replay was cut short */
   readonly after?: string | undefined;
-  /** called after each commit with the events that it reset; the next commit waits for the returned promise */
-  readonly onStep?: ((ids: readonly EventId[]) => void | Promise<void>) | undefined;
   /** called after each commit that makes events ready, with their number so far; the next commit waits for the promise */
   readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
-  /** after an abort no further event is reset; those that were reset are made ready all the same */
-  readonly signal?: AbortSignal | undefined;
 }
 
-export interface Replayed {
-  /** how many events were reset */
-  readonly replayed: number;
-  /** how many matched and were left out, since a handler ran them */
-  readonly running: number;
-}
-
-export interface DismissOptions {
-  /** it becomes the error of the events, as lists show it */
-  readonly reason: string;
-  /** called after each commit with the number so far; the next commit waits for the returned promise */
-  readonly onStep?: ((dismissed: number) => void | Promise<void>) | undefined;
-  /** after an abort nothing further is dismissed */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface Dismissed {
-  readonly dismissed: number;
+/** What a verb for many events did. */
+export interface Changed {
+  /** how many events it changed */
+  readonly events: number;
   /** how many matched and were left out, since a handler ran them */
   readonly running: number;
 }
@@ -197,7 +186,9 @@ export interface WebhookSecret {
 }
 
 /** A well-formed notification whose signature no stored secret explained. */
-export interface Unproven extends VerifiedNotification {
+export interface Quarantined extends VerifiedNotification {
+  /** it verifies the notification once its secret is known */
+  readonly token: string;
   /** the sender's address */
   readonly source: string;
   readonly receivedAt: number;
@@ -205,11 +196,6 @@ export interface Unproven extends VerifiedNotification {
   readonly seq: number;
   /** how often it came, with the same token */
   readonly deliveries: number;
-}
-
-/** The same with its token, which verifies it once its secret is known. */
-export interface Quarantined extends Unproven {
-  readonly token: string;
 }
 
 /** An entry as it comes into quarantine. */

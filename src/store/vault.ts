@@ -40,9 +40,8 @@ export async function openVault(engine: Engine, given: KeySource) {
   return {
     all,
 
-    /** Stores a secret, or changes when it retires. @returns false if it must be there and is not */
-    put: (secret: WebhookSecret, mustExist: boolean) =>
-      withKey((own) => engine.write('putSecret', { ...secret, key: own, mustExist })),
+    /** Stores a secret, or changes when it retires. */
+    put: (secret: WebhookSecret) => withKey((own) => engine.write('putSecret', { ...secret, key: own })),
 
     /**
      * Seals all secrets under another key. A new key is stored before it is used, and adopted afterwards: if the process ends in between,

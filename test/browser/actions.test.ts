@@ -56,7 +56,7 @@ describeInBrowser('a reader', () => {
           await page.waitForSelector('#live[data-state=on]');
           const before = await rowsOf(page);
           const [{ id }] = (await inspected.api('/events?status=dead')).events;
-          await inspected.service.store.dismiss({ ids: [id] }, { reason: 'seen' });
+          await inspected.service.store.dismiss({ ids: [id] }, 'seen');
           await page.waitForSelector(`tr[id="${id}"]${path === '/events' ? '' : '.gone'} ${end}`);
           expect(await rowsOf(page)).toEqual(before);
         }

@@ -189,7 +189,7 @@ describe('the overview of a running service', () => {
       inspected,
       /^✕ 2 events fail \(media_available, site jsPxIVHl\): Error: archive \* is down Nothing was handled in the last/,
     );
-    await inspected.service.store.dismiss({}, { reason: 'nobody needs them' });
+    await inspected.service.store.dismiss({}, 'nobody needs them');
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
   });
 

@@ -30,7 +30,7 @@ afterEach(async () => {
 /** What a replay asks of a store, but for the replay itself. */
 const pick = (of: EventStore) => ({
   count: of.count.bind(of),
-  searchOldest: of.searchOldest.bind(of),
+  search: of.search.bind(of),
   overview: of.overview.bind(of),
 });
 

@@ -152,14 +152,14 @@ onPostgres('two transactions', (stage) => {
     const reset = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) => store.replay({}));
     await b.store.wake();
     const claim = await claimedOne(b.store, 'media:one');
-    expect(await reset()).toEqual({ replayed: 0, running: 1 });
+    expect(await reset()).toEqual({ events: 0, running: 1 });
     await b.store.settle(claim, HANDLED);
     const again = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) =>
       store.replay({ status: 'handled' }),
     );
     await b.store.replay({});
     await b.store.settle(await claimedOne(b.store, 'media:one'), { ...HANDLED, status: 'skipped' });
-    expect(await again()).toEqual({ replayed: 0, running: 0 });
+    expect(await again()).toEqual({ events: 0, running: 0 });
     const empty = await a.upTo(/^UPDATE events SET body/, (store) => store.prune(Date.now() * 2, 10));
     await b.store.replay({});
     expect(await empty()).toBe(0);

@@ -249,7 +249,7 @@ const replay = (resource: string | undefined, status: Event['status'] | undefine
       !model.isRunning(one) &&
       (resource === undefined || one.resource === resource) &&
       (status === undefined || one.status === status);
-    expect(told.replayed).toBe(model.replay(matches));
+    expect(told.events).toBe(model.replay(matches));
   });
 
 const prune = command('prune', async (model, { store }) => {

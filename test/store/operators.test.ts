@@ -19,9 +19,10 @@ onEachEngine('dismissing', (stage) => {
     await store.settle(await claimedOne(store, 'media:done'), HANDLED);
     const claim = await claimedOne(store, 'media:runs');
     const counts: number[] = [];
-    const onStep = (dismissed: number) => void counts.push(dismissed);
-    expect(await store.dismiss({}, { reason: 'not needed', onStep })).toEqual({ dismissed: 3, running: 1 });
-    expect(counts.at(-1)).toBe(3);
+    const onStep = (ids: readonly string[]) => void counts.push(ids.length);
+    expect(await store.tally({})).toMatchObject({ events: 5, dismissible: 3 });
+    expect(await store.dismiss({}, 'not needed', { onStep })).toEqual({ events: 3, running: 1 });
+    expect(counts.reduce((sum, one) => sum + one)).toBe(3);
     for (const one of [ready, waits, died])
       expect(await store.event(one?.id ?? '')).toMatchObject({
         status: 'dismissed',
@@ -44,13 +45,13 @@ onEachEngine('dismissing', (stage) => {
     await recorded(store, notified('media:done'));
     const done = await claimedOne(store, 'media:done');
     await store.settle(done, HANDLED);
-    expect(await store.dismiss({ status: 'handled' }, { reason: 'r' })).toEqual({ dismissed: 0, running: 0 });
+    expect(await store.dismiss({ status: 'handled' }, 'r')).toEqual({ events: 0, running: 0 });
     expect(await statusOf(store, done.id)).toBe('handled');
-    expect(await store.dismiss({ ids: [one?.id ?? ''] }, { reason: 'r' })).toMatchObject({ dismissed: 1 });
+    expect(await store.dismiss({ ids: [one?.id ?? ''] }, 'r')).toMatchObject({ events: 1 });
     expect(await statusOf(store, other?.id ?? '')).toBe('dead');
     await store.replay({ resource: 'media:one' });
     await store.settle(await claimedOne(store, 'media:one'), dead('again'));
-    await store.dismiss({}, { reason: 'r' });
+    await store.dismiss({}, 'r');
     expect(await store.prune(clock.now() + HOUR_MS, 10)).toBe(3);
   });
 });
@@ -85,8 +86,8 @@ onEachEngine('the quarantine', (stage) => {
     await clock.advance(1000);
     const before = clock.now();
     await keep('three', 'webhook1');
-    expect(await store.dropQuarantined({ webhook: 'webhook2', before: before + 1 })).toBe(1);
-    expect(await store.dropQuarantined({ before })).toBe(1);
+    expect(await store.dropQuarantined(before + 1, 'webhook2')).toBe(1);
+    expect(await store.dropQuarantined(before)).toBe(1);
     expect(await store.quarantined()).toMatchObject([{ token: 'three' }]);
   });
 });

@@ -10,7 +10,7 @@ onEachEngine('replay', (stage) => {
     await recorded(store, notified('media:one', 1), notified('media:one', 2));
     await store.settle(await claimedOne(store, 'media:one'), HANDLED);
     const claim = await claimedOne(store, 'media:one');
-    expect(await store.replay({ resource: 'media:one' })).toEqual({ replayed: 1, running: 1 });
+    expect(await store.replay({ resource: 'media:one' })).toEqual({ events: 1, running: 1 });
     expect(await claimed(store, 'media:one')).toEqual([]);
     expect(await store.settle(claim, HANDLED)).toEqual({ isHeld: true, hasMore: true });
     expect(await store.event(claim.id)).toMatchObject({ status: 'handled', replays: 0 });
@@ -49,12 +49,12 @@ onEachEngine('replay', (stage) => {
     await stage.sql("UPDATE events SET status = 'skipped', ended_at = 1");
     const stop = new AbortController();
     const onStep = () => stop.abort();
-    expect(await store.replay({}, { onStep, signal: stop.signal })).toMatchObject({ replayed: 500 });
+    expect(await store.replay({}, { onStep, signal: stop.signal })).toMatchObject({ events: 500 });
     const byPlace = await stage.sql<{ id: string }>(
       "SELECT id FROM events WHERE status = 'pending' ORDER BY seq",
     );
     expect(byPlace).toHaveLength(500);
-    expect(await store.replay({}, { after: byPlace.at(-1)?.id })).toMatchObject({ replayed: 10 });
+    expect(await store.replay({}, { after: byPlace.at(-1)?.id })).toMatchObject({ events: 10 });
     expect(await store.count({ status: 'pending' })).toBe(510);
   });
 
@@ -95,6 +95,6 @@ onEachEngine('prune', (stage) => {
     expect([await store.attempts(list[0]?.id ?? ''), await store.steps(list[0]?.id ?? '')]).toEqual([[], []]);
     expect(await store.steps(list[3]?.id ?? '')).toHaveLength(1);
     expect(await store.record(notified('media:0', 0, { ...list[0] }))).toMatchObject({ status: 'duplicate' });
-    expect(await store.replay({})).toMatchObject({ replayed: 2 });
+    expect(await store.replay({})).toMatchObject({ events: 2 });
   });
 });

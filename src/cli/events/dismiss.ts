@@ -32,14 +32,18 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
   await withDatabase(loadConfig(), (store) =>
     interruptible('run it again to dismiss the rest', async (signal) => {
       if (dryRun) {
-        const { events: dismissible } = await store.dismissible(filter);
+        const { dismissible } = await store.tally(filter);
         if (json) return printJson({ dry_run: true, dismissible });
         return print(`${dismissible} events would be dismissed`);
       }
       const stage = progress('dismissed');
-      const onStep = (dismissed: number) => stage.show(dismissed, undefined);
-      const dismissing = store.dismiss(filter, { reason, onStep, signal });
-      const { dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
+      let soFar = 0;
+      const onStep = (ids: readonly string[]) => {
+        soFar += ids.length;
+        stage.show(soFar, undefined);
+      };
+      const dismissing = store.dismiss(filter, reason, { onStep, signal });
+      const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
       if (signal.aborted) say(`${dismissed} events were dismissed`);
       signal.throwIfAborted();
       if (json) return printJson({ dismissed, running });

@@ -87,5 +87,5 @@ export const dropInput = z.object({
 export async function drop({ store }: Inspected, { webhook, before, all }: z.output<typeof dropInput>) {
   if (webhook === undefined && before === undefined && !all)
     throw new Refused(400, 'say which notifications: webhook or before, or all: true');
-  return { dropped: await store.dropQuarantined({ webhook, before: before ?? Number.MAX_SAFE_INTEGER }) };
+  return { dropped: await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook) };
 }

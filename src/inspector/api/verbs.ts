@@ -27,19 +27,14 @@ interface Watcher {
 /** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
 async function change({ store, wake }: Parts, filter: EventFilter, wanted: Wanted, watcher?: Watcher) {
   const signal = watcher?.signal;
-  if (wanted.verb === 'dismiss') {
-    const onStep = (events: number) => watcher?.onStep(events);
-    const { dismissed, running } = await store.dismiss(filter, { reason: wanted.reason, signal, onStep });
-    return { events: dismissed, running };
-  }
   let events = 0;
   const onStep = (ids: readonly string[]) => {
     events += ids.length;
-    watcher?.onStep(events, ids.at(-1));
+    watcher?.onStep(events, wanted.verb === 'replay' ? ids.at(-1) : undefined);
   };
+  if (wanted.verb === 'dismiss') return store.dismiss(filter, wanted.reason, { signal, onStep });
   const { resetSteps, before: after } = wanted;
-  const { running } = await store.replay(filter, { resetSteps, after, signal, onStep, onReady: wake });
-  return { events, running };
+  return store.replay(filter, { resetSteps, after, signal, onStep, onReady: wake });
 }
 
 /** Replays or dismisses one event. @returns how many were changed: one */
@@ -60,9 +55,8 @@ const STEPS = 5;
 
 /** How many events a verb would change, of all or of the newest 100,000. */
 export async function countFor(verb: Verb, { store }: Pick<Parts, 'store'>, filter: EventFilter) {
-  if (verb === 'dismiss') return store.dismissible(filter, { steps: STEPS });
-  const { replayable, isAll } = await store.tally(filter, { steps: STEPS });
-  return { events: replayable, isAll };
+  const { replayable, dismissible, isAll } = await store.tally(filter, STEPS);
+  return { events: verb === 'replay' ? replayable : dismissible, isAll };
 }
 
 /** How far a verb for many events is. */

@@ -33,8 +33,8 @@ export function eventsPage(inspected: Inspected): Page {
     const isSearched = mistake === undefined;
     const [list, matching, fresh, named] = await Promise.all([
       isSearched ? events(inspected, filter, { after: before, limit: LIMIT, upTo }) : NOTHING,
-      isSearched ? store.tally(filter, { steps: 1 }) : undefined,
-      upto !== undefined && isSearched ? store.tally(filter, { steps: 1, newerThan: upto }) : undefined,
+      isSearched ? store.tally(filter, 1) : undefined,
+      upto !== undefined && isSearched ? store.tally({ ...filter, newerThan: upto }, 1) : undefined,
       namedBy(inspected, filter.q),
     ]);
     const isFirstPage = before === undefined;

@@ -1,4 +1,4 @@
-import type { StateValue, StoredEvent, Unproven } from '../stored.ts';
+import type { Quarantined, StateValue, StoredEvent } from '../stored.ts';
 import type { Instance } from './reports.ts';
 import type { Attempt, RunningStart } from './types.ts';
 
@@ -42,7 +42,7 @@ export function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */
-export function unprovenJson(entry: Omit<Unproven, 'seq'>) {
+export function unprovenJson(entry: Omit<Quarantined, 'seq' | 'token'>) {
   return {
     id: entry.id,
     kind: entry.kind,

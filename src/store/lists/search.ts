@@ -36,8 +36,6 @@ export interface Search {
   readonly stretch: Stretch;
   /** newest first: by event time where the filter has a resource, else as received */
   readonly order: Order;
-  /** only events that were received after the one in this place */
-  readonly newerThan?: number | undefined;
 }
 
 interface Plan {
@@ -63,29 +61,23 @@ export function searchReads(d: Dialect) {
 
   const fewPending = `SELECT count(*) AS few FROM (${pending}) f`;
   const tally = `count(*) AS events, count(CASE WHEN ${READY} THEN 1 END) AS under_way,
-    count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable`;
+    count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable,
+    count(CASE WHEN status IN ('pending', 'dead') AND l.lease IS NULL THEN 1 END) AS dismissible`;
 
   const lowestLock = `SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) AS seq FROM pg_locks
     WHERE locktype = 'advisory' AND classid::bigint >> 16 = ${PLACES} AND objsubid = 1
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
   /** Undefined if the event after which it begins is not there. */
-  const planOf = async (db: Db, { filter, order, newerThan, stretch }: Search): Promise<Plan | undefined> => {
+  const planOf = async (db: Db, { filter, order, stretch }: Search): Promise<Plan | undefined> => {
     const [after] = stretch.after === undefined ? [] : await db.all<Place>(placeOf, { id: stretch.after });
     if (stretch.after !== undefined && !after) return undefined;
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
     const { reach = REACH, upTo } = stretch;
-    const params: Record<string, Value> = {
-      reach,
-      upto: upTo,
-      newerThan,
-      from: after?.seq,
-      time: after?.eventTime,
-    };
+    const params: Record<string, Value> = { reach, upto: upTo, from: after?.seq, time: after?.eventTime };
     const bySeq = after ? `seq ${beyond} $from` : 'true';
     const conditions = conditionsOf(d, filter, params);
     if (upTo !== undefined) conditions.push('e.seq <= $upto');
-    if (newerThan !== undefined) conditions.push('e.seq > $newer_than');
     const plan = (candidates: string, by = `e.seq ${direction}`): Plan => {
       return { candidates, conditions: conditions.join(' AND '), order: by, params };
     };
@@ -138,21 +130,11 @@ export function searchReads(d: Dialect) {
       return { events: rows.map(eventOf), next };
     },
 
-    /** How many events of one stretch match, newest first, and what a replay would make of them: the others are pruned. */
-    async tally(
-      db: Db,
-      { after, ...search }: Pick<Search, 'filter' | 'newerThan'> & { after?: string | undefined },
-    ) {
-      const plan = await planOf(db, { ...search, stretch: { after, limit: 0 }, order: 'newest' });
-      if (!plan) return { events: 0, replayable: 0, underWay: 0, next: undefined };
-      return {
-        ...(await one<Record<'events' | 'replayable' | 'underWay', number>>(
-          db,
-          matching(plan, tally),
-          plan.params,
-        )),
-        next: await endOf(db, plan),
-      };
+    /** How many events of one stretch match, newest first, and what verbs would make of them: to a replay, the others are pruned. */
+    async tally(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
+      const plan = await planOf(db, { filter, stretch: { after, limit: 0 }, order: 'newest' });
+      if (!plan) return { ...NOTHING, next: undefined };
+      return { ...(await one<Tally>(db, matching(plan, tally), plan.params)), next: await endOf(db, plan) };
     },
 
     /** What came after a place, as it was received, in the order of receipt. */
@@ -180,6 +162,10 @@ export function searchReads(d: Dialect) {
   };
 }
 
+/** What is counted of an event after which nothing is there. */
+const NOTHING = { events: 0, replayable: 0, underWay: 0, dismissible: 0 };
+type Tally = Readonly<typeof NOTHING>;
+
 export interface ReceivedQuery {
   readonly filter: EventFilter;
   /** only what came after this place */
@@ -204,6 +190,7 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
     since: 'e.event_time >= $since AND e.event_time <> 0',
     until: 'e.event_time < $until AND e.event_time <> 0',
     q: d.contains('e.body', 'q'),
+    newerThan: 'e.seq > $newer_than',
     error: "(e.last_error LIKE $error ESCAPE '!' OR e.last_error LIKE $error_line ESCAPE '!')",
     status: filter.status === 'running' ? 'l.lease IS NOT NULL' : 'e.status = $status AND l.lease IS NULL',
   };

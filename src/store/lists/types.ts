@@ -1,4 +1,12 @@
-import type { AttemptOutcome, EventId, Pause, StateValue, Status, StoredEvent, Unproven } from '../stored.ts';
+import type {
+  AttemptOutcome,
+  EventId,
+  Pause,
+  Quarantined,
+  StateValue,
+  Status,
+  StoredEvent,
+} from '../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -13,6 +21,8 @@ export interface EventFilter {
   readonly since?: number | undefined;
   /** happened before this time */
   readonly until?: number | undefined;
+  /** received after the event in this place */
+  readonly newerThan?: number | undefined;
   /** a part of the body */
   readonly q?: string | undefined;
   /** the first line of its last error, in which `*` stands for anything */
@@ -165,5 +175,5 @@ export interface QuarantineSummary {
   readonly total: number;
   /** the 500 with the most notifications */
   readonly webhooks: readonly WaitingWebhook[];
-  readonly newest: readonly Omit<Unproven, 'seq'>[];
+  readonly newest: readonly Omit<Quarantined, 'seq' | 'token'>[];
 }

@@ -11,14 +11,6 @@ export interface Entry extends ToQuarantine {
   readonly receivedAt: number;
 }
 
-/** Selects entries to be removed. */
-export interface Dropping {
-  /** undefined: of every webhook */
-  readonly webhook?: string | undefined;
-  /** only what came before this time, milliseconds since the epoch */
-  readonly before: number;
-}
-
 /** Of what holds most when the quarantine is full, such a part goes. */
 const GIVES_WAY = 20;
 
@@ -71,8 +63,8 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     },
 
     /** Removes the oldest entries of a webhook, or of all, that came before a time. @returns how many */
-    async drop(db: Db, entries: Dropping & { readonly limit: number }): Promise<number> {
-      return (await db.all(drop, entries)).length;
+    async drop(db: Db, which: { webhook?: string | undefined; before: number; limit: number }) {
+      return (await db.all(drop, which)).length;
     },
 
     /** Moves an entry to the events with all its deliveries. @returns whether it is new there; undefined if it is not in quarantine */

@@ -37,7 +37,6 @@ export function secretOperations(d: Dialect) {
   const again = `ON CONFLICT (webhook_id, fingerprint)
     DO UPDATE SET sealed = excluded.sealed, retire_at = excluded.retire_at`;
   const put = insert(d, 'secrets', columns, again);
-  const isThere = 'SELECT 1 FROM secrets WHERE webhook_id = $webhook_id AND fingerprint = $fingerprint';
 
   return {
     /** Makes a key that of the database, unless it has one. */
@@ -45,13 +44,10 @@ export function secretOperations(d: Dialect) {
       await db.all(addKeyCheck, { value: keyCheckOf(key) });
     },
 
-    /** Stores a secret, or changes when it retires. @returns false if it must be there and is not */
-    async putSecret(db: Db, { key, mustExist, ...given }: WebhookSecret & Keyed & { mustExist: boolean }) {
+    /** Stores a secret, or changes when it retires. */
+    async putSecret(db: Db, { key, webhookId, secret, createdAt, retireAt }: WebhookSecret & Keyed) {
       if (!isKeyOf(key, await keyCheck(db, lockKeyCheck))) return undefined;
-      const { webhookId, secret, createdAt, retireAt } = given;
-      const row = sealRow(key, secret, { webhookId, createdAt, retireAt });
-      if (mustExist && (await db.all(isThere, row)).length === 0) return false;
-      await db.each(put, [row]);
+      await db.each(put, [sealRow(key, secret, { webhookId, createdAt, retireAt })]);
       return true;
     },
 

@@ -3,8 +3,8 @@ import { READY } from '../schema.ts';
 import type { EventId, Status } from '../stored.ts';
 import { inOrder, type Lane, lanesOf, named, openLanes } from './record.ts';
 
-/** A verb for many events: it takes them in steps. */
-interface Chosen {
+/** A step of a verb for many events. */
+export interface Chosen {
   readonly seqs: readonly number[];
   /** of the filter: the events may have another status since they were looked up */
   readonly status: Status | undefined;
@@ -20,16 +20,6 @@ export interface Due extends Lane {
 export interface Reset extends Due {
   readonly id: EventId;
   readonly eventTime: number;
-}
-
-export interface Resetting extends Chosen {
-  readonly resetSteps: boolean;
-  /** when wake makes the events ready if the replay does not, milliseconds since the epoch: also the replay's mark on its events */
-  readonly until: number;
-}
-
-export interface Dismissing extends Chosen {
-  readonly reason: string;
 }
 
 /** How events become ready again: when their time has come, by a replay, or since their lane is missing. */
@@ -68,7 +58,7 @@ export function wakeOperations(d: Dialect) {
       RETURNING events.seq, events.id, events.resource, events.event_time, events.received_at`);
   const dismiss =
     d.over(`UPDATE events SET status = 'dismissed', next_at = NULL, last_error = $reason, ended_at = $now
-    FROM r(seq bigint) WHERE events.seq = r.seq AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.seq`);
+    FROM r(seq bigint) WHERE events.seq = r.seq AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.id`);
   const forgetSteps = d.over('DELETE FROM steps USING r(event bigint) WHERE steps.event = r.event');
 
   /** Lanes are opened before their events are ready, so that nothing ready is without a lane. */
@@ -122,8 +112,12 @@ export function wakeOperations(d: Dialect) {
     /**
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
+     * @param until when wake makes the events ready if the replay does not: also the replay's mark on its events
      */
-    async reset(db: Db, { seqs, status, resetSteps, until }: Resetting) {
+    async reset(
+      db: Db,
+      { seqs, status, resetSteps, until }: Chosen & { resetSteps: boolean; until: number },
+    ) {
       const { idle, running } = await lockIdle(db, seqs);
       const changed = await db.each<Reset>(reset, idle, { until, status });
       const forgotten = resetSteps ? changed.map(({ seq }) => ({ event: seq })) : [];
@@ -132,10 +126,9 @@ export function wakeOperations(d: Dialect) {
     },
 
     /** Ends pending and dead events for good. What a lane runs is left out; a lane with nothing ready is closed by the next claim. */
-    async dismiss(db: Db, { seqs, status, reason, now }: Dismissing & { now: number }) {
+    async dismiss(db: Db, { seqs, status, reason, now }: Chosen & { reason: string; now: number }) {
       const { idle, running } = await lockIdle(db, seqs);
-      const dismissed = await db.each(dismiss, idle, { status, reason, now });
-      return { dismissed: dismissed.length, running };
+      return { events: await db.each<Pick<Reset, 'id'>>(dismiss, idle, { status, reason, now }), running };
     },
 
     /** Makes events ready that a replay holds. Events that run already or changed to another replay are left. */

@@ -38,7 +38,7 @@ test('tells no event late, when a server handles them all the while, and hands o
 
 /** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
 async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
-  const { status, nextAttemptAt } = only((await store.searchOldest({}, { limit: 1 })).events);
+  const { status, nextAttemptAt } = only((await store.search({}, { limit: 1 }, 'oldest')).events);
   if (status !== 'pending') return 'not reset';
   return nextAttemptAt === undefined ? 'ready' : 'held';
 }
