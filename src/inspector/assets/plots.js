@@ -51,6 +51,7 @@ function draw(place, columns) {
   const options = {
     width: place.clientWidth,
     height: HEIGHT,
+    padding: [null, 28, null, null], // room for the last time
     series: [{ label: 'time', value: (_plot, at) => clock(at) }, ...series],
     axes: [{ ...axis, values: (_plot, times) => times.map(clock) }, axis],
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
