@@ -90,11 +90,12 @@ function recording({
 
 const WAITED_MS = 300_000;
 const READY_MS = 60_000;
+const OUTAGE = 'If another system is down, pause handling, so that no attempts are used up. ';
 /** So many errors of handlers are told, those with the most events. */
 const MOST_ERRORS = 3;
 
 /** What fails, in one sentence, however much that is. */
-function failures({ failing, last_10_minutes: recent }: Snapshot): Concern {
+function failures({ failing, paused, last_10_minutes: recent }: Snapshot): Concern {
   const [one] = failing;
   const sum = (groups: Snapshot['failing']) => groups.reduce((total, { events }) => total + events, 0);
   const errors = [...Map.groupBy(failing, ({ error }) => error)]
@@ -113,8 +114,7 @@ function failures({ failing, last_10_minutes: recent }: Snapshot): Concern {
   return grave(
     `${plural(sum(failing), 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
     `${recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : ''}Correct the cause: they are tried again as their ` +
-      'times come, or at once if you replay them. If another system is down, pause handling, so that no attempts are used up; dismiss ' +
-      'what nobody needs.',
+      `times come, or at once if you replay them. ${paused === null ? OUTAGE : ''}Dismiss what nobody needs.`,
     failing.length > 1 ? 'problems' : eventsPath({ ...filters, ...(one?.site_id && { site: one.site_id }) }),
   );
 }
