@@ -37,6 +37,7 @@ async function measure(adminUrl: string) {
   const day = (ago: number) => new Date(Date.now() - ago * DAY_MS).toISOString();
   const paths = [
     '/',
+    '/problems',
     '/events',
     '/channels',
     '/metrics',

@@ -91,6 +91,8 @@ function recording({
 const WAITED_MS = 300_000;
 const READY_MS = 60_000;
 const OUTAGE = 'If another system is down, pause handling, so that no attempts are used up. ';
+/** The store looks at so many. */
+const LOOKED_AT = 10_000;
 /** So many errors of handlers are told, those with the most events. */
 const MOST_ERRORS = 3;
 
@@ -111,8 +113,9 @@ function failures({ failing, paused, last_10_minutes: recent }: Snapshot): Conce
     names.size === 1 ? [...names].join() : plural(names.size, what);
   const where = `${few(kinds, 'kind')}, ${sites.size === 1 ? 'site ' : ''}${few(sites, 'site')}`;
   const filters = { status: 'pending', kind: filterOfKind(one?.kind ?? ''), error: one?.error ?? '' };
+  const total = sum(failing);
   return grave(
-    `${plural(sum(failing), 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
+    `${total >= LOOKED_AT ? 'At least ' : ''}${plural(total, 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
     `${recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : ''}Correct the cause: they are tried again as their ` +
       `times come, or at once if you replay them. ${paused === null ? OUTAGE : ''}Dismiss what nobody needs.`,
     failing.length > 1 ? 'problems' : eventsPath({ ...filters, ...(one?.site_id && { site: one.site_id }) }),
