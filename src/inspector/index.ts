@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts';
 import { boundedServer, Listener } from '../base/http-server.ts';
 import type { Admin, AdminNeeds } from '../observer.ts';
 import type { BulkVerbs } from './api/verbs.ts';
-import { keepReporting, Watch } from './watch/watch.ts';
+import { Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
 const BOUNDS = {
@@ -24,7 +24,7 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
   const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,
-    keepReporting: (needs) => keepReporting(watch, needs),
+    keepReporting: (needs) => watch.keepReporting(needs),
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
       let verbs: BulkVerbs | undefined;

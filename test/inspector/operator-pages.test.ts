@@ -78,11 +78,11 @@ describe('what was refused', () => {
     const group = { reason: 'bad_signature', webhook_id: WEBHOOK, network, count: 6 };
     expect(await inspected.api('/refusals')).toMatchObject({ refusals: [group], more: 0 });
     const other = { reason: 'no_secret', webhookId: 'other', network, firstAt: 1, lastAt: 2, count: 3 };
-    const mine = { ...other, reason: 'bad_signature', webhookId: WEBHOOK };
+    const mine = { ...other, reason: 'bad_signature', webhookId: WEBHOOK, lastAt: Date.now() };
     const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
     await inspected.service.store.report({ instance, stats: [], refusals: [other, mine] });
     const [first, second] = (await inspected.api('/refusals')).refusals;
-    expect(first).toMatchObject({ ...group, count: 9, first_at: new Date(1).toISOString() });
+    expect(first).toMatchObject({ ...group, count: 9 });
     expect(second).toMatchObject({ webhook_id: 'other', count: 3 });
     expect(await page(inspected, '/refused')).toMatch(/bad signature<\/b> 9 times, webhook\s+.*2yW4KmiG/);
     expect(await page(inspected, '/webhooks')).toContain('Nothing of it gets in. Signed with another secret');

@@ -1,4 +1,4 @@
-import { duration, eventsPath, filterOfKind, number, plural, size } from '../pages/words.ts';
+import { duration, eventsPath, number, plural, size } from '../pages/words.ts';
 import { adviceFor } from '../watch/request-results.ts';
 import { RECENT_MS, type Snapshot, type Sources, snapshotOf } from './stats.ts';
 
@@ -48,30 +48,22 @@ const since = (time: string | null, now: number) => (time === null ? 0 : Math.ma
 
 const SLOW_COMMIT_MS = 250;
 const NOT_RECORDED =
-  'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an ' +
-  'overload. Run `npx hookkit doctor`.';
+  'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an overload. Run `npx hookkit doctor`.';
 
-function recording({
-  cannot_record: problem,
-  disk,
-  last_10_minutes: recent,
-  last_2_minutes: latest,
-}: Snapshot): Found {
-  const { not_recorded: missed, accepted, duplicate } = recent;
+function recording(snapshot: Snapshot): Found {
+  const { cannot_record: problem, disk, last_10_minutes: recent, last_2_minutes: latest } = snapshot;
   const commit = recent.commit_ms.mean ?? 0;
-  const some = `${plural(missed, 'request was', 'requests were')} not recorded in the last 10 minutes`;
-  const none = `Nothing was recorded in the last 10 minutes: ${plural(missed, 'request')} got 503 or 500`;
   const report = disk.room === 'none' ? grave : minor;
   return [
     problem !== null &&
-      grave(
-        `Nothing can be recorded: ${problem}`,
-        `Every notification gets 503 until the database can commit again. ${NOT_RECORDED}`,
-        './#now',
-      ),
+      grave(`Nothing can be recorded: ${problem}`, `Senders get 503. ${NOT_RECORDED}`, './#now'),
     problem === null &&
       latest.not_recorded > 0 &&
-      grave(accepted + duplicate > 0 ? some : none, NOT_RECORDED, './#hour'),
+      grave(
+        `${plural(recent.not_recorded, 'request was', 'requests were')} not recorded in the last 10 minutes`,
+        NOT_RECORDED,
+        './#hour',
+      ),
     disk.free_bytes !== null &&
       disk.room !== 'enough' &&
       report(
@@ -88,6 +80,7 @@ function recording({
   ];
 }
 
+const PENDING = eventsPath({ status: 'pending' });
 const WAITED_MS = 300_000;
 const READY_MS = 60_000;
 const OUTAGE = 'If another system is down, pause handling, so that no attempts are used up. ';
@@ -98,27 +91,27 @@ const MOST_ERRORS = 3;
 
 /** What fails, in one sentence, however much that is. */
 function failures({ failing, paused, last_10_minutes: recent }: Snapshot): Concern {
-  const [one] = failing;
   const sum = (groups: Snapshot['failing']) => groups.reduce((total, { events }) => total + events, 0);
   const errors = [...Map.groupBy(failing, ({ error }) => error)]
     .map(([error, groups]) => ({ error, events: sum(groups) }))
     .toSorted((a, b) => b.events - a.events || (a.error < b.error ? -1 : 1));
-  const told = errors
-    .slice(0, MOST_ERRORS)
-    .map(({ error, events }) => (errors.length > 1 ? `${error} (${number(events)})` : error));
+  const told = errors.slice(0, MOST_ERRORS).map(({ error, events }) => `${error} (${number(events)})`);
   if (errors.length > MOST_ERRORS) told.push(plural(errors.length - MOST_ERRORS, 'other error'));
-  const kinds = new Set(failing.map(({ kind }) => kind || 'no kind'));
-  const sites = new Set(failing.map(({ site_id: site }) => site || 'none'));
-  const few = (names: ReadonlySet<string>, what: string) =>
-    names.size === 1 ? [...names].join() : plural(names.size, what);
-  const where = `${few(kinds, 'kind')}, ${sites.size === 1 ? 'site ' : ''}${few(sites, 'site')}`;
-  const filters = { status: 'pending', kind: filterOfKind(one?.kind ?? ''), error: one?.error ?? '' };
+  const few = (what: string, names: readonly string[]) => {
+    const [name, ...others] = new Set(names);
+    return others.length > 0 ? plural(others.length + 1, what) : `${what} ${name || 'unknown'}`;
+  };
+  const kinds = failing.map(({ kind }) => kind);
+  const sites = failing.map(({ site_id: site }) => site);
+  const where = `${few('kind', kinds)}, ${few('site', sites)}`;
   const total = sum(failing);
+  const least = total >= LOOKED_AT ? 'At least ' : '';
+  const none = recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : '';
   return grave(
-    `${total >= LOOKED_AT ? 'At least ' : ''}${plural(total, 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
-    `${recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : ''}Correct the cause: they are tried again as their ` +
-      `times come, or at once if you replay them. ${paused === null ? OUTAGE : ''}Dismiss what nobody needs.`,
-    failing.length > 1 ? 'problems' : eventsPath({ ...filters, ...(one?.site_id && { site: one.site_id }) }),
+    `${least}${plural(total, 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
+    `${none}Correct the cause: they are tried again as their times come, or at once if you replay them. ` +
+      `${paused === null ? OUTAGE : ''}Dismiss what nobody needs.`,
+    'problems',
   );
 }
 
@@ -126,7 +119,6 @@ function handling(snapshot: Snapshot, now: number): Found {
   const { paused, failing } = snapshot;
   const ready = since(snapshot.oldest_ready_at, now);
   const waited = since(snapshot.oldest_pending_at, now);
-  const pending = eventsPath({ status: 'pending' });
   return [
     paused !== null &&
       grave(
@@ -140,7 +132,7 @@ function handling(snapshot: Snapshot, now: number): Found {
       grave(
         `An event has been ready for ${duration(ready)}, and no handler takes it up`,
         'Handlers are slower than events come, or none runs: look at their times and at the instances.',
-        pending,
+        PENDING,
       ),
     failing.length === 0 &&
       ready <= READY_MS &&
@@ -148,13 +140,15 @@ function handling(snapshot: Snapshot, now: number): Found {
       grave(
         `An event has waited for ${duration(waited)}`,
         'Its handler failed, or asked to come back. Replay it to have it run at once, or dismiss it.',
-        pending,
+        PENDING,
       ),
   ];
 }
 
 function processes(snapshot: Snapshot, now: number): Found {
   const { instance, instances, can_read_secrets: canRead, can_record: canRecord } = snapshot;
+  // One that cannot record may live, and cannot say so.
+  const away = canRecord ? instances.filter((one) => one.away && one.name !== instance) : [];
   const isNone = instance === null && instances.length === 0;
   return [
     isNone &&
@@ -163,21 +157,17 @@ function processes(snapshot: Snapshot, now: number): Found {
         'Nothing is received or handled: `npm start`.',
         './#instances',
       ),
-    ...instances
-      .filter(({ name, away }) => away && canRecord && name !== instance) // else it may live, and cannot say so
-      .map(({ name, seen_at: at }) =>
-        grave(
-          `Instance ${name} was last seen ${duration(since(at, now))} ago`,
-          'It stands still or has crashed: look at its log, and start it again. If it is gone for good, forget it on the overview; after ' +
-            'an hour that happens by itself.',
-          './#instances',
-        ),
+    ...away.map(({ name, seen_at: at }) =>
+      grave(
+        `Instance ${name} was last seen ${duration(since(at, now))} ago`,
+        'It stands still or has crashed: look at its log, and start it again. If it is gone for good, forget it on the overview.',
+        './#instances',
       ),
+    ),
     !canRead &&
       grave(
         'The stored secrets cannot be read',
-        'Processes go on with those that they hold, and answer 503 where they would have to look for another. If they were sealed ' +
-          'under another key, start again with that one.',
+        'Processes go on with those that they hold. If they were sealed under another key, start again with that one.',
         'webhooks',
       ),
   ];
@@ -186,44 +176,37 @@ function processes(snapshot: Snapshot, now: number): Found {
 /** Fewer requests that were refused since something came in may be a stranger's. */
 const MANY_IN_A_ROW = 10;
 
+const inWords = (reasons: readonly string[]) => reasons.join(', ').replaceAll('_', ' ');
+
 function comingIn(snapshot: Snapshot, now: number): Found {
   const { last_10_minutes: recent, last_2_minutes: latest, last_recorded_at: last } = snapshot;
-  const { rejected, rejected_since: inRow, refused_for: reasons } = recent;
+  const { rejected, rejected_since: inRow, refused_for: reasons, refused_webhooks: webhooks } = recent;
   // What came from quarantine counts, too.
   const isAnyIn = recent.accepted + recent.duplicate > 0 || (last !== null && since(last, now) < RECENT_MS);
-  const all = rejected === 1 ? 'the one request' : `all ${plural(rejected, 'request')}`;
-  const which = isAnyIn ? `the last ${plural(inRow, 'request')}` : `${all} of the last 10 minutes`;
-  const were = rejected === 1 ? 'was' : 'were';
-  const isNothingIn = rejected > 0 && (!isAnyIn || inRow >= MANY_IN_A_ROW);
-  const why = reasons.length > 0 ? `: ${reasons.map(inWords).join(', ')}` : '';
+  const isNothingIn = inRow >= (isAnyIn ? MANY_IN_A_ROW : 1);
+  const were = (count: number) => `${plural(count, 'request was', 'requests were')} refused`;
   const advice = adviceFor(reasons[0]);
   return [
     isNothingIn &&
       grave(
-        `Nothing gets in: ${which} ${were} refused${why}`,
+        `Nothing gets in, and ${were(inRow)}: ${inWords(reasons)}`,
         `If your provider sent them, its notifications do not arrive. ${advice}`,
         'refused',
       ),
-    ...recent.refused_webhooks.map(({ webhook_id: id, refused, refused_for, last_refused_at: at }) =>
+    ...webhooks.map(({ webhook_id: id, refused, refused_for, last_refused_at: at }) =>
       grave(
-        `Nothing of webhook ${id} gets in: ${refused_for.map(inWords).join(', ')}`,
-        `${plural(refused, 'request was', 'requests were')} refused, the last one ${duration(since(at, now))} ago. If its secret is the ` +
-          `wrong one: \`npx hookkit webhooks import --id ${id} --secret-file FILE --replace\`. Else look at the reasons.`,
+        `Nothing of webhook ${id} gets in: ${inWords(refused_for)}`,
+        `${were(refused)}, the last one ${duration(since(at, now))} ago. If its secret is the wrong one: ` +
+          `\`npx hookkit webhooks import --id ${id} --secret-file FILE --replace\`. Else look at the reasons.`,
         'refused',
       ),
     ),
     latest.rejected > 0 &&
       !isNothingIn &&
-      recent.refused_webhooks.length === 0 &&
-      minor(
-        `${plural(rejected, 'request was', 'requests were')} refused in the last 10 minutes${why}`,
-        advice,
-        'refused',
-      ),
+      webhooks.length === 0 &&
+      minor(`${were(rejected)} in the last 10 minutes: ${inWords(reasons)}`, advice, 'refused'),
   ];
 }
-
-const inWords = (reason: string) => reason.replaceAll('_', ' ');
 
 function left({ events, quarantined, retiring }: Snapshot, now: number): Found {
   return [
@@ -236,8 +219,7 @@ function left({ events, quarantined, retiring }: Snapshot, now: number): Found {
     quarantined > 0 &&
       minor(
         `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine`,
-        'Store the secret of their webhook: then they are verified and admitted. Drop those of no webhook of yours: ' +
-          '`npx hookkit quarantine drop --webhook ID`.',
+        'Store the secret of their webhook: then they are admitted. Drop those of no webhook of yours: `npx hookkit quarantine drop`.',
         'refused',
       ),
     ...retiring.map(({ webhook_id: id, retires_at: at }) =>

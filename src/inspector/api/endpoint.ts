@@ -1,4 +1,4 @@
-import type { Request, Response, Router } from 'express';
+import type { Request } from 'express';
 import { z } from 'zod';
 import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
@@ -30,7 +30,7 @@ export interface Endpoint {
   /** of path, query and JSON body together */
   readonly input: z.ZodObject;
   /** @param source the address that asks */
-  readonly run: (input: never, source: string) => Promise<unknown>;
+  readonly run: (input: never, source: string) => Promise<object>;
 }
 
 /** Makes an endpoint, and checks its function against its schema. */
@@ -43,12 +43,11 @@ export function endpoint<I extends z.ZodObject>(
   return given as Endpoint;
 }
 
-export function mount(router: Router, { method, path, input, run }: Endpoint, log: AdminNeeds['log']): void {
-  router[method ?? 'get'](path, async (req: Request, res: Response) => {
-    const answer = await run(inputOf(input, req) as never, sourceOf(req.ip));
-    if (method) logDone(log, req, answer);
-    res.type('json').send(visible(JSON.stringify(answer)));
-  });
+/** Checks a request, and does what it asks for. */
+export async function answerTo({ method, input, run }: Endpoint, req: Request, log: AdminNeeds['log']) {
+  const answer = await run(inputOf(input, req) as never, sourceOf(req.ip));
+  if (method) logDone(log, req, answer);
+  return answer;
 }
 
 /** Logs what somebody did with the API or a page: who asked for what, and what came of it. */

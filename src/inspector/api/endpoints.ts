@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
+import { isAway } from '../../store/lists/event-json.ts';
 import { Refused } from '../guard/refuse.ts';
 import { stats } from './attention.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterOf, filterShape, isRestricted } from './events.ts';
-import { forgetInstance, pauseHandling, resumeHandling } from './handling.ts';
 import * as refused from './refusals.ts';
 import * as reports from './reports.ts';
 import { series, spanQuery } from './stats.ts';
@@ -16,8 +16,6 @@ const oneEvent = z.object({ id: eventIdText });
 
 /** Why events are dismissed, or handling is paused. */
 export const reasonText = z.string().trim().min(1).max(500);
-export const pauseInput = z.object({ reason: reasonText });
-export const instanceInput = z.object({ name: z.string().max(200) });
 
 const bulkInput = z.object({
   ...filterShape,
@@ -60,6 +58,7 @@ async function bulk(
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
+  const { store, clock, wake } = inspected;
   return [
     endpoint({
       path: '/events',
@@ -191,22 +190,36 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       method: 'post',
       path: '/pause',
       summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
-      input: pauseInput,
-      run: ({ reason }, source) => pauseHandling(inspected, reason, source),
+      input: z.object({ reason: reasonText }),
+      run: async ({ reason }, source) => {
+        await store.pause({ reason, by: `admin at ${source}` });
+        return { paused: true };
+      },
     }),
     endpoint({
       method: 'post',
       path: '/resume',
       summary: 'Resumes handling after a pause.',
       input: nothing,
-      run: () => resumeHandling(inspected),
+      run: async () => {
+        const resumed = await store.resume();
+        wake();
+        return { resumed };
+      },
     }),
     endpoint({
       method: 'delete',
       path: '/instances/:name',
       summary: 'Forgets an instance that is gone for good and was not seen for 30 seconds.',
-      input: instanceInput,
-      run: ({ name }) => forgetInstance(inspected, name),
+      input: z.object({ name: z.string().max(200) }),
+      run: async ({ name }) => {
+        const instance = (await store.instances()).find((one) => one.name === name);
+        if (!instance) throw new Refused(404, 'there is no such instance');
+        if (!isAway(instance, clock.now()))
+          throw new Refused(409, 'it was seen a moment ago: stop it, and it is gone');
+        await store.leave(name);
+        return { forgotten: name };
+      },
     }),
   ];
 }

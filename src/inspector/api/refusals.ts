@@ -11,7 +11,8 @@ import { MOST_GROUPS } from './reports.ts';
 
 /** Refused requests of all processes by reason, webhook and network: the last ones first. `more` counts further groups. */
 export async function refusals({ watch, store }: Inspected) {
-  const found = await watch.stats.refusals(store);
+  await watch.report();
+  const found = await store.refusals();
   return {
     refusals: found.slice(0, MOST_GROUPS).map(refusalJson),
     more: Math.max(0, found.length - MOST_GROUPS),
@@ -20,15 +21,9 @@ export async function refusals({ watch, store }: Inspected) {
 
 /** `webhook_id` is as the requests claimed it; empty where they named none. */
 export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count }: Refusals) {
+  const advice = adviceFor(reason, { webhookId });
   const times = { first_at: iso(firstAt), last_at: iso(lastAt) };
-  return {
-    reason,
-    webhook_id: webhookId,
-    network,
-    ...times,
-    count,
-    advice: adviceFor(reason, { webhookId }),
-  };
+  return { reason, webhook_id: webhookId, network, ...times, count, advice };
 }
 
 /** `path` is a JSON Pointer of the first member that differs from the claims. */

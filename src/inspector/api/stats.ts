@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { isUnavailable } from '../../base/errors.ts';
+import { isUnavailable, type KitError } from '../../base/errors.ts';
 import { isKind } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/readiness.ts';
 import type { EventStore, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
 import { isAway, iso, isoOrNull } from '../../store/lists/event-json.ts';
-import { type Counter, MINUTE_MS, RATES, Stats, sumOf, type Watch } from '../watch/watch.ts';
+import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
 const OF_KIND = ['accepted', 'duplicate', 'handled', 'failed'] as const;
@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 
 /** Where a snapshot comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
-  readonly watch?: Pick<Watch, 'stats' | 'startedAt'>;
+  readonly watch?: Pick<Watch, 'report' | 'ofDay' | 'startedAt'>;
 };
 
 /**
@@ -41,19 +41,20 @@ export async function snapshotOf(
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
   const instance = watch ? config.INSTANCE_NAME : null;
-  const counted = watch?.stats ?? new Stats();
   const lately = now - RECENT_MS;
+  await watch?.report();
   const [overview, newest, secrets, problem, hour, day, failing, instances, refusals, size] =
     await Promise.all([
       asked,
       newestReceipt(store, 1),
-      readableSecrets(store),
+      // They may be sealed under another key: the service goes on with those that it holds.
+      store.secrets().catch(ifUnavailable(() => undefined)),
       problemOfCommits(store, clock),
-      counted.since(store, stepsOf('hour', now)[0] ?? now, 'minute'),
-      counted.ofDay(store, now),
-      failingNow(store, counted, lately),
+      store.stats(now - HOUR_MS, 'minute'),
+      watch ? watch.ofDay(store, now) : store.stats(now - DAY_MS, 'kind'),
+      failingNow(store, lately),
       store.instances(),
-      counted.refusals(store),
+      store.refusals(),
       store.size(),
     ]);
   const { pending, running, dead, paused } = overview;
@@ -89,7 +90,7 @@ export async function snapshotOf(
       refused_for: reasonsOf(refused),
       refused_webhooks: await webhooksLeftOut(store, secrets ?? [], refused),
     },
-    last_2_minutes: { rejected: countOf(latest, 'rejected'), not_recorded: countOf(latest, 'not_recorded') },
+    last_2_minutes: figuresOf(latest),
     figures: figuresOf(hour),
     last_hour: seriesOf(hour, 'hour', now),
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
@@ -99,8 +100,8 @@ export async function snapshotOf(
   };
 }
 
-const ACK: readonly Counter[] = ['accepted', 'duplicate'];
-const HANDLER: readonly Counter[] = ['handled', 'failed'];
+const ACK: readonly string[] = ['accepted', 'duplicate'];
+const HANDLER: readonly string[] = ['handled', 'failed'];
 
 const among = (sums: readonly Sum[], results: readonly string[]) =>
   sumOf(sums.filter(({ result }) => results.includes(result)));
@@ -108,7 +109,7 @@ const among = (sums: readonly Sum[], results: readonly string[]) =>
 const countOf = (sums: readonly Sum[], result: Counter) => among(sums, [result]).count;
 
 /** Milliseconds; null if there was none. */
-function timesOf(sums: readonly Sum[], results: readonly Counter[]) {
+function timesOf(sums: readonly Sum[], results: readonly string[]) {
   const { count, ms, slowest } = among(sums, results);
   return count === 0 ? { mean: null, slowest: null } : { mean: ms / count, slowest };
 }
@@ -121,35 +122,27 @@ const figuresOf = (sums: readonly Sum[]) => ({
 });
 
 /** How many were refused in the minutes after the last one in which something came in. @param newest when the newest event came */
-function rejectedSince(sums: readonly Sum[], newest = 0): number {
-  const came = sums.filter(({ result }) => (ACK as readonly string[]).includes(result));
-  const last = Math.max(newest, ...came.map(({ name }) => Number(name)));
-  return countOf(
-    sums.filter(({ name }) => Number(name) > last),
-    'rejected',
-  );
+function rejectedSince(minutes: readonly Sum[], newest = 0): number {
+  const came = minutes.filter(({ result }) => ACK.includes(result)).map(({ name }) => Number(name));
+  const last = Math.max(newest, ...came);
+  const later = minutes.filter(({ name }) => Number(name) > last);
+  return countOf(later, 'rejected');
 }
 
-/** What charts show: so many steps of so many milliseconds. */
+/** What charts show, and in which steps. */
 const SPANS = {
-  hour: { step: MINUTE_MS, steps: 60 },
-  day: { step: 15 * MINUTE_MS, steps: 96 },
+  hour: { ms: HOUR_MS, step: MINUTE_MS },
+  day: { ms: DAY_MS, step: 15 * MINUTE_MS },
 } as const;
 
 export const spanQuery = z.object({ span: z.literal(['hour', 'day']).default('hour') });
 type Span = z.output<typeof spanQuery>['span'];
 
-/** When each step of a span begins, the present one last. */
-function stepsOf(span: Span, now: number): readonly number[] {
-  const { step, steps } = SPANS[span];
-  const present = now - (now % step);
-  return Array.from({ length: steps }, (_, index) => present - (steps - 1 - index) * step);
-}
-
 /** The charts of the last hour or day. */
 export async function series({ store, watch, clock }: Inspected, { span }: z.output<typeof spanQuery>) {
+  await watch.report();
   const now = clock.now();
-  return seriesOf(await watch.stats.since(store, stepsOf(span, now)[0] ?? now, 'minute'), span, now);
+  return seriesOf(await store.stats(now - SPANS[span].ms, 'minute'), span, now);
 }
 
 /**
@@ -157,8 +150,9 @@ export async function series({ store, watch, clock }: Inspected, { span }: z.out
  * `backlog`: the most pending events, null where no process ran.
  */
 function seriesOf(minutes: readonly Sum[], span: Span, now: number) {
-  const { step } = SPANS[span];
-  const starts = stepsOf(span, now);
+  const { ms, step } = SPANS[span];
+  const end = now - (now % step) + step;
+  const starts = Array.from({ length: ms / step }, (_, index) => end - ms + index * step);
   const inSteps = Map.groupBy(minutes, ({ name }) => Number(name) - (Number(name) % step));
   const steps = starts.map((start) => inSteps.get(start) ?? []);
   // The present step is not complete, and would look like a slump.
@@ -177,29 +171,24 @@ function seriesOf(minutes: readonly Sum[], span: Span, now: number) {
   };
 }
 
-/** Why the store could not commit just now, in the words of the database; undefined if it could. */
-async function problemOfCommits(store: EventStore, clock: Sources['clock']): Promise<string | undefined> {
-  try {
-    return (await commits(store, clock)) ? undefined : 'a commit takes longer than a second';
-  } catch (error) {
-    if (isUnavailable(error)) return error.message.replace(/^the store cannot do this now: /, '');
+/** Answers for work that fails as the store cannot do it now. */
+const ifUnavailable =
+  <T>(answer: (error: KitError) => T) =>
+  (error: unknown): T => {
+    if (isUnavailable(error)) return answer(error);
     throw error;
-  }
-}
+  };
 
-/** Undefined where the secrets cannot be read, as they were sealed under another key: the service goes on with those that it holds. */
-async function readableSecrets(store: EventStore): Promise<readonly WebhookSecret[] | undefined> {
-  try {
-    return await store.secrets();
-  } catch (error) {
-    if (isUnavailable(error)) return undefined;
-    throw error;
-  }
-}
+/** Why the store could not commit just now, in the words of the database; undefined if it could. */
+const problemOfCommits = (store: EventStore, clock: Sources['clock']) =>
+  commits(store, clock).then(
+    (hasCommitted) => (hasCommitted ? undefined : 'a commit takes longer than a second'),
+    ifUnavailable(({ message }) => message.replace(/^the store cannot do this now: /, '')),
+  );
 
 /** The groups of events that wait after a failure, of kinds of which a run failed since a time. */
-async function failingNow(store: EventStore, counted: Stats, since: number) {
-  const sums = await counted.since(store, since, 'kind');
+async function failingNow(store: EventStore, since: number) {
+  const sums = await store.stats(since, 'kind');
   const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
   if (kinds.size === 0) return [];
   return (await store.problems())

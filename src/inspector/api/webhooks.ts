@@ -11,10 +11,11 @@ import { NEAR, newestReceipt } from './stats.ts';
  */
 export async function webhooks(inspected: Inspected) {
   const { store, config, watch } = inspected;
+  await watch.report();
   const [ever, secrets, refusals] = await Promise.all([
     store.everySecret(),
     store.secrets(),
-    watch.stats.refusals(store),
+    store.refusals(),
   ]);
   const registered = await inspected.registered(Math.max(0, ...secrets.map(({ createdAt }) => createdAt)));
   const known = 'webhooks' in registered ? registered.webhooks : undefined;

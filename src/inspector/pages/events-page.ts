@@ -7,7 +7,7 @@ import { isEventId, STATUSES } from '../../store/stored.ts';
 import { type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterOf, filterShape, isRestricted } from '../api/events.ts';
-import { changeOne, countFor, type Verb, type Wanted } from '../api/verbs.ts';
+import { countFor, type Verb, type Wanted } from '../api/verbs.ts';
 import { Refused } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
 import { eventsPath } from './words.ts';
@@ -127,15 +127,6 @@ function wantedOf(verb: Verb, { reset_steps, reason }: z.output<typeof form>): W
   if (verb === 'replay') return { verb, resetSteps: reset_steps !== undefined };
   if (reason === undefined) throw new Refused(400, 'say why: reason');
   return { verb, reason };
-}
-
-export function changeEvent(inspected: Inspected, verb: Verb): RequestHandler {
-  return async (req, res) => {
-    const { id, ...given } = inputOf(form.extend(path.shape), req);
-    const events = await changeOne(inspected, id, wantedOf(verb, given));
-    logDone(inspected.log, req, { events });
-    res.redirect(303, `${rootOf(req)}events/${id}${verb === 'replay' ? '?replayed=1' : ''}`);
-  };
 }
 
 /** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */

@@ -1,19 +1,31 @@
-import express, { type Request, Router } from 'express';
+import express, { Router } from 'express';
 import { z } from 'zod';
-import { sourceOf } from '../../base/request-source.ts';
 import { stats, wellOf } from '../api/attention.ts';
-import { type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
-import { instanceInput, pauseInput } from '../api/endpoints.ts';
-import { forgetInstance, pauseHandling, resumeHandling } from '../api/handling.ts';
-import { admit, admitInput, drop, dropInput, quarantine, refusals } from '../api/refusals.ts';
+import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
+import { endpointsOf } from '../api/endpoints.ts';
+import { quarantine, refusals } from '../api/refusals.ts';
 import { channels, channelsQuery, problems } from '../api/reports.ts';
 import { spanQuery } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
-import { bulkPage, changeEvent, changeMany, eventPage, eventsPage } from './events-page.ts';
+import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
 
 const number = z.coerce.number().int().min(0).optional();
 const settled = z.object({ admitted: number, kept: number, dropped: number });
+
+const toOverview = () => '';
+const toRefused = (done: Record<string, string>) => `refused?${new URLSearchParams(done)}`;
+
+/** Endpoints that forms ask, too, and the page that comes after. */
+const AFTER: Readonly<Record<string, (answer: Record<string, string>) => string>> = {
+  '/pause': toOverview,
+  '/resume': toOverview,
+  '/instances/:name': toOverview,
+  '/quarantine/admit': toRefused,
+  '/quarantine/drop': toRefused,
+  '/events/:id/replay': ({ id }) => `events/${id}?replayed=1`,
+  '/events/:id/dismiss': ({ id }) => `events/${id}`,
+};
 
 /** Every page, for people. Reading works without JavaScript, and so do forms. */
 export function pagesRouter(inspected: Inspected, render: Render): Router {
@@ -60,24 +72,15 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     });
   }
   const form = express.urlencoded({ extended: false, limit: '16kb' });
-  const verbs: Readonly<Record<string, (req: Request) => Promise<object>>> = {
-    '/pause': async (req) => pauseHandling(inspected, inputOf(pauseInput, req).reason, sourceOf(req.ip)),
-    '/resume': async () => resumeHandling(inspected),
-    '/forget': async (req) => forgetInstance(inspected, inputOf(instanceInput, req).name),
-    '/quarantine/admit': async (req) => admit(inspected, inputOf(admitInput, req)),
-    '/quarantine/drop': async (req) => drop(inspected, inputOf(dropInput, req)),
-  };
-  for (const [path, act] of Object.entries(verbs)) {
-    router.post(path, form, async (req, res) => {
-      const done = await act(req);
-      logDone(log, req, done);
-      const back = path.startsWith('/quarantine/') ? `refused?${new URLSearchParams({ ...done })}` : '';
-      res.redirect(303, `${rootOf(req)}${back}`);
+  for (const endpoint of endpointsOf(inspected)) {
+    const next = AFTER[endpoint.path];
+    if (!next) continue;
+    router.post(endpoint.path, form, async (req, res) => {
+      const done = await answerTo(endpoint, req, log);
+      res.redirect(303, `${rootOf(req)}${next({ ...done })}`);
     });
   }
-  for (const verb of ['replay', 'dismiss'] as const) {
+  for (const verb of ['replay', 'dismiss'] as const)
     router.post(`/events/${verb}`, form, changeMany(inspected, verb));
-    router.post(`/events/:id/${verb}`, form, changeEvent(inspected, verb));
-  }
   return router;
 }

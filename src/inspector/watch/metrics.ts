@@ -109,14 +109,10 @@ export class Metrics {
       const gauge = new Gauge({ name, help, registers, labelNames: [label] });
       for (const [of, value] of Object.entries(values)) gauge.set({ [label]: of }, value);
     };
-    counted(
-      'webhook_log_lines_dropped_total',
-      'Lines of the log that the process dropped: the disk was full, or the reader of the log stood still.',
-      this.#countDropped(),
-    );
+    counted('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', this.#countDropped());
     measured(
       'webhook_store_up',
-      'Whether the store answered this scrape: 1, or 0, and then the metrics of the store are missing.',
+      'Whether the store answered: if 0, its metrics are missing.',
       scraped ? 1 : 0,
     );
     const version = kitVersion();
@@ -127,37 +123,29 @@ export class Metrics {
     measured('process_start_time_seconds', 'Start of the process since the epoch.', startedAt / 1000);
     if (scraped) {
       const { overview, instances, size, lastReceivedAt = 0 } = scraped;
-      const { pending, running, dead, quarantined, quarantineLost } = overview;
-      const { oldestPendingAt = now, oldestReadyAt = now } = overview;
+      const { pending, running, dead, oldestPendingAt = now, oldestReadyAt = now } = overview;
       const age = (time: number) => Math.max(0, now - time) / 1000;
-      const statuses = 'Events in the store that have not ended, by status, and those that ended as dead.';
-      divided('webhook_events', statuses, 'status', { pending, running, dead });
+      divided('webhook_events', 'Events that have not ended, or are dead.', 'status', {
+        pending,
+        running,
+        dead,
+      });
       measured(
         'webhook_oldest_pending_seconds',
-        'Age of the oldest event that is not finished, since it was received; 0 if there is none.',
+        'Age of the oldest that has not ended.',
         age(oldestPendingAt),
       );
       measured(
         'webhook_oldest_ready_seconds',
-        'The same of those that no handler has started yet: one should have taken them up.',
+        'The same of those that no handler started.',
         age(oldestReadyAt),
       );
       measured('webhook_paused', 'Whether handling is paused: 1 or 0.', overview.paused ? 1 : 0);
-      measured(
-        'webhook_quarantined',
-        'Notifications in quarantine that wait for a secret which verifies them.',
-        quarantined,
-      );
-      counted(
-        'webhook_quarantine_lost_total',
-        'Notifications that the quarantine had no room for, since the database was created.',
-        quarantineLost,
-      );
-      measured(
-        'webhook_last_received_timestamp_seconds',
-        'When the newest event was received, by any process; 0 if none was.',
-        lastReceivedAt / 1000,
-      );
+      measured('webhook_quarantined', 'Notifications that wait for their secret.', overview.quarantined);
+      const lost = 'Notifications that the quarantine had no room for.';
+      counted('webhook_quarantine_lost_total', lost, overview.quarantineLost);
+      const last = 'When the newest event was received, by any process; 0 if none was.';
+      measured('webhook_last_received_timestamp_seconds', last, lastReceivedAt / 1000);
       const away = instances.filter((one) => one.name !== instance && isAway(one, now)).length;
       const states = 'Processes on the database: live, and away if not seen for 30 seconds.';
       divided('webhook_instances', states, 'state', { live: instances.length - away, away });
