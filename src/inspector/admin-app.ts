@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
-import { dirname, join } from 'node:path';
-import express, { type Express, type RequestHandler, Router } from 'express';
+import { join } from 'node:path';
+import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { within } from '../base/clock.ts';
 import { isUnavailable, messageOf } from '../base/errors.ts';
@@ -24,8 +24,11 @@ export function adminApp(inspected: Inspected): Express {
   app.disable('x-powered-by');
   app.set('trust proxy', config.ADMIN_TRUST_PROXY);
   app.use(pagePolicy);
-  app.use(guardHost(config), guardOrigin);
-  app.use('/assets', assets());
+  app.use(guard(config));
+  // Scripts and styles contain no data, so they need no token; the sign-in page uses them.
+  app.use('/assets', express.static(join(import.meta.dirname, 'assets')));
+  for (const [name, path] of Object.entries(PACKAGED))
+    app.get(`/assets/${name}`, (_req, res) => res.sendFile(path));
   const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined });
   if (config.ADMIN_TOKEN !== undefined) {
     const check = tokenCheck(config.ADMIN_TOKEN);
@@ -38,9 +41,7 @@ export function adminApp(inspected: Inspected): Express {
     next();
   });
   app.get('/metrics', async (_req, res) => {
-    const { startedAt } = watch;
-    const about = { now: clock.now(), startedAt, instance: config.INSTANCE_NAME };
-    const text = await watch.metrics.text(await scrape(inspected), about);
+    const text = await watch.metrics.text(await scrape(inspected), clock.now(), config.INSTANCE_NAME);
     res.type(watch.metrics.contentType).send(text);
   });
   app.use('/api', apiRouter(inspected));
@@ -57,19 +58,10 @@ const { resolve } = createRequire(import.meta.url);
 const PACKAGED: Readonly<Record<string, string>> = {
   'htmx.js': resolve('htmx.org/dist/htmx.min.js'),
   'hx-sse.js': resolve('htmx.org/dist/ext/hx-sse.min.js'),
-  'pico.css': join(dirname(resolve('@picocss/pico/package.json')), 'css/pico.min.css'),
+  'pico.css': resolve('@picocss/pico/css/pico.min.css'),
   'uplot.js': resolve('uplot/dist/uPlot.esm.js'),
   'uplot.css': resolve('uplot/dist/uPlot.min.css'),
 };
-
-/** Scripts and styles. They contain no data, so they need no token; the sign-in page uses them. */
-export function assets(): Router {
-  const router = Router();
-  router.use(express.static(join(import.meta.dirname, 'assets')));
-  for (const [name, path] of Object.entries(PACKAGED))
-    router.get(`/${name}`, (_req, res) => res.sendFile(path));
-  return router;
-}
 
 const ANY = /^(0\.0\.0\.0|::)$/;
 
@@ -87,19 +79,16 @@ export function isOwnHost(header: string | undefined, { ADMIN_HOST, ADMIN_NAMES 
   return ANY.test(ADMIN_HOST) && isIP(name) !== 0;
 }
 
-/** Refuses requests with a foreign name. */
-function guardHost(names: Names): RequestHandler {
+/** Refuses requests with a foreign name, and from pages of other sites. */
+function guard(names: Names): RequestHandler {
   return (req, res, next) => {
-    if (isOwnHost(req.headers.host, names)) return next();
-    refuse(req, res, 421, 'this host name is not allowed: add it to ADMIN_NAMES');
+    if (!isOwnHost(req.headers.host, names))
+      return refuse(req, res, 421, 'this host name is not allowed: add it to ADMIN_NAMES');
+    if (isForeign(req.headers, req.method))
+      return refuse(req, res, 403, 'requests from other sites are refused');
+    next();
   };
 }
-
-/** Refuses requests from pages of other sites. */
-const guardOrigin: RequestHandler = (req, res, next) => {
-  if (!isForeign(req.headers, req.method)) return next();
-  refuse(req, res, 403, 'requests from other sites are refused');
-};
 
 /** Pages load only from this listener, run nothing inline, and cannot be framed. */
 const pagePolicy: RequestHandler = helmet({
@@ -128,13 +117,10 @@ const PATIENCE_MS = 5000;
 /** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
 async function scrape({ store, clock, log }: Inspected): Promise<Scraped | undefined> {
   const asked = Promise.all([store.overview(), store.instances(), store.size(), newestReceipt(store, 1)]);
-  const scraped = asked.then(
-    ([overview, instances, size, lastReceivedAt]) => ({ overview, instances, size, lastReceivedAt }),
-    (error) => {
-      if (!isUnavailable(error))
-        log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
-      return undefined;
-    },
-  );
+  const scraped = asked.catch((error) => {
+    if (!isUnavailable(error))
+      log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
+    return undefined;
+  });
   return within(clock, PATIENCE_MS, scraped);
 }

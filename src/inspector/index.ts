@@ -31,7 +31,7 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
       const load = async () => {
         const { adminApp } = await import('./admin-app.ts');
         const { BulkVerbs } = await import('./api/verbs.ts');
-        const { registeredWebhooks } = await import('./watch/registered-webhooks.ts');
+        const { registeredWebhooks } = await import('./api/webhooks.ts');
         verbs = new BulkVerbs(parts);
         return adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
       };

@@ -4,9 +4,9 @@ import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { Refused } from '../guard/refuse.ts';
-import type { registeredWebhooks } from '../watch/registered-webhooks.ts';
 import type { Watch } from '../watch/watch.ts';
 import type { BulkVerbs } from './verbs.ts';
+import type { registeredWebhooks } from './webhooks.ts';
 
 /** The sources of what the inspector shows: store and configuration of the service, its own watch, what it does with many events, and the provider. */
 export interface Inspected extends AdminNeeds {

@@ -61,20 +61,10 @@ type Filters = z.output<z.ZodObject<typeof filterShape>>;
 
 /** @throws Refused if the times leave nothing between them */
 export function filterOf(given: Filters): EventFilter {
-  const { kind, status, site, resource, webhook, since, until, q, error } = given;
+  const { kind, since, until } = given;
   if (since !== undefined && until !== undefined && since >= until)
     throw new Refused(400, 'since must be before until');
-  return {
-    kind: kind && (kindsMeant(kind) ?? kind),
-    status,
-    site,
-    resource,
-    webhook,
-    since,
-    until,
-    q,
-    error,
-  };
+  return { ...given, kind: kind && (kindsMeant(kind) ?? kind) };
 }
 
 export function isRestricted(filter: EventFilter): boolean {

@@ -12,22 +12,8 @@ import { type Result, results } from './request-results.ts';
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-type Labels = Readonly<Record<string, string>>;
-
-/** What the store says at a scrape. */
-export interface Scraped {
-  readonly overview: Overview;
-  readonly instances: readonly Instance[];
-  readonly size: DatabaseSize;
-  readonly lastReceivedAt: number | undefined;
-}
-
-/** What a process says of itself. */
-interface Process {
-  readonly now: number;
-  readonly startedAt: number;
-  readonly instance: string;
-}
+/** What the store says at a scrape, and when the newest event was received. */
+export type Scraped = readonly [Overview, readonly Instance[], DatabaseSize, number | undefined];
 
 /** The metrics for Prometheus. Counters and times change with each event; the others are read at each scrape. */
 export class Metrics {
@@ -98,60 +84,44 @@ export class Metrics {
    * The text that Prometheus scrapes.
    * @param scraped undefined if the store did not answer. Its metrics are left out then: a former number would look like the present one
    */
-  async text(scraped: Scraped | undefined, { now, startedAt, instance }: Process): Promise<string> {
+  async text(scraped: Scraped | undefined, now: number, instance: string): Promise<string> {
     const read = new Registry();
     const registers = [read];
-    const counted = (name: string, help: string, count: number) =>
-      new Counter({ name, help, registers }).inc(count);
-    const measured = (name: string, help: string, value: number, labels: Labels = {}) =>
+    const counter = (name: string, help: string, value: number) =>
+      new Counter({ name, help, registers }).inc(value);
+    const gauge = (name: string, help: string, value: number, labels: Record<string, string> = {}) =>
       new Gauge({ name, help, registers, labelNames: Object.keys(labels) }).set(labels, value);
-    const divided = (name: string, help: string, label: string, values: Readonly<Record<string, number>>) => {
-      const gauge = new Gauge({ name, help, registers, labelNames: [label] });
-      for (const [of, value] of Object.entries(values)) gauge.set({ [label]: of }, value);
+    const gauges = (name: string, help: string, label: string, values: Record<string, number>) => {
+      const all = new Gauge({ name, help, registers, labelNames: [label] });
+      for (const [of, value] of Object.entries(values)) all.set({ [label]: of }, value);
     };
-    counted('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', this.#countDropped());
-    measured(
-      'webhook_store_up',
-      'Whether the store answered: if 0, its metrics are missing.',
-      scraped ? 1 : 0,
-    );
-    const version = kitVersion();
-    measured('webhook_build_info', 'The version of the kit.', 1, { version, instance });
+    counter('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', this.#countDropped());
+    gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', scraped ? 1 : 0);
+    gauge('webhook_build_info', 'The version of the kit.', 1, { version: kitVersion(), instance });
     const { user, system } = process.cpuUsage();
-    counted('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
-    measured('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
-    measured('process_start_time_seconds', 'Start of the process since the epoch.', startedAt / 1000);
+    const startedAt = now / 1000 - process.uptime();
+    counter('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
+    gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
+    gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedAt);
     if (scraped) {
-      const { overview, instances, size, lastReceivedAt = 0 } = scraped;
+      const [overview, instances, size, lastReceivedAt = 0] = scraped;
       const { pending, running, dead, oldestPendingAt = now, oldestReadyAt = now } = overview;
       const age = (time: number) => Math.max(0, now - time) / 1000;
-      divided('webhook_events', 'Events that have not ended, or are dead.', 'status', {
-        pending,
-        running,
-        dead,
-      });
-      measured(
-        'webhook_oldest_pending_seconds',
-        'Age of the oldest that has not ended.',
-        age(oldestPendingAt),
-      );
-      measured(
-        'webhook_oldest_ready_seconds',
-        'The same of those that no handler started.',
-        age(oldestReadyAt),
-      );
-      measured('webhook_paused', 'Whether handling is paused: 1 or 0.', overview.paused ? 1 : 0);
-      measured('webhook_quarantined', 'Notifications that wait for their secret.', overview.quarantined);
+      const unfinished = { pending, running, dead };
+      gauges('webhook_events', 'Events that have not ended, and dead ones.', 'status', unfinished);
+      gauge('webhook_oldest_pending_seconds', 'Age of the oldest unfinished event.', age(oldestPendingAt));
+      gauge('webhook_oldest_ready_seconds', 'Of those that no handler has started.', age(oldestReadyAt));
+      gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', overview.paused ? 1 : 0);
+      gauge('webhook_quarantined', 'Notifications in quarantine.', overview.quarantined);
       const lost = 'Notifications that the quarantine had no room for.';
-      counted('webhook_quarantine_lost_total', lost, overview.quarantineLost);
-      const last = 'When the newest event was received, by any process; 0 if none was.';
-      measured('webhook_last_received_timestamp_seconds', last, lastReceivedAt / 1000);
+      counter('webhook_quarantine_lost_total', lost, overview.quarantineLost);
+      const newest = 'When the newest event was received; 0 if none was.';
+      gauge('webhook_last_received_timestamp_seconds', newest, lastReceivedAt / 1000);
       const away = instances.filter((one) => one.name !== instance && isAway(one, now)).length;
-      const states = 'Processes on the database: live, and away if not seen for 30 seconds.';
-      divided('webhook_instances', states, 'state', { live: instances.length - away, away });
-      measured('webhook_database_bytes', 'Size of the database.', size.bytes);
-      if (size.free !== undefined)
-        measured('webhook_disk_free_bytes', 'Room on the disk of a SQLite database.', size.free);
+      const states = { live: instances.length - away, away };
+      gauges('webhook_instances', 'Processes; away if not seen for 30 seconds.', 'state', states);
+      gauge('webhook_database_bytes', 'Size of the database.', size.bytes);
+      if (size.free !== undefined) gauge('webhook_disk_free_bytes', 'Room of the disk.', size.free);
     }
     return (await Promise.all([this.#registry.metrics(), read.metrics()])).join('\n');
   }

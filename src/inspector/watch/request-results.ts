@@ -26,17 +26,10 @@ const ADVICE = {
 export type RejectionResult = keyof typeof ADVICE;
 
 /** The result of a request on the webhook path: the label of the metric. `probe` is the doctor's, the last two are the service's own trouble. */
-export type Result = 'accepted' | 'duplicate' | RejectionResult | 'probe' | 'unavailable' | 'failed';
+export type Result = (typeof OTHERS)[number] | RejectionResult;
 
-export const rejectionResults = Object.keys(ADVICE).filter(isRejection);
-export const results: readonly Result[] = [
-  'accepted',
-  'duplicate',
-  ...rejectionResults,
-  'probe',
-  'unavailable',
-  'failed',
-];
+const OTHERS = ['accepted', 'duplicate', 'probe', 'unavailable', 'failed'] as const;
+export const results: readonly Result[] = [...OTHERS, ...Object.keys(ADVICE).filter(isRejection)];
 
 export function isRejection(result: string): result is RejectionResult {
   return Object.hasOwn(ADVICE, result);
