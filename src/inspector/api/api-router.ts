@@ -79,8 +79,8 @@ const RESPONSES = {
 function operation({ method, path, summary, input }: Endpoint): Json {
   const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });
   const isInBody = (name: string) => method === 'post' && !path.includes(`:${name}`);
-  const [inBody = [], inUrl = []] = [true, false].map((is) =>
-    Object.entries(properties).filter(([name]) => isInBody(name) === is),
+  const { body: inBody = [], url: inUrl = [] } = Object.groupBy(Object.entries(properties), ([name]) =>
+    isInBody(name) ? 'body' : 'url',
   );
   const body = { type: 'object', properties: Object.fromEntries(inBody), additionalProperties: false };
   return {

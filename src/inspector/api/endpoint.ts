@@ -3,16 +3,17 @@ import { z } from 'zod';
 import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
+import type { Webhook } from '../../provider/index.ts';
 import { Refused } from '../guard/refuse.ts';
 import type { Watch } from '../watch/watch.ts';
 import type { BulkVerbs } from './verbs.ts';
-import type { registeredWebhooks } from './webhooks.ts';
 
 /** The sources of what the inspector shows: store and configuration of the service, its own watch, what it does with many events, and the provider. */
 export interface Inspected extends AdminNeeds {
   readonly watch: Watch;
   readonly verbs: BulkVerbs;
-  readonly registered: ReturnType<typeof registeredWebhooks>;
+  /** asks for the webhooks at the provider, or why they are not known; when a secret is newer than the last answer, again */
+  registered(secretStoredAt: number): Promise<{ webhooks?: readonly Webhook[]; unknown?: string }>;
 }
 
 /** A switch as JSON and as query strings and forms have it. */
@@ -33,14 +34,16 @@ export interface Endpoint {
   readonly run: (input: never, source: string) => Promise<object>;
 }
 
-/** Makes an endpoint, and checks its function against its schema. */
-export function endpoint<I extends z.ZodObject>(
+const nothing = z.object({});
+
+/** Makes an endpoint, and checks its function against its schema; without one, it takes nothing. */
+export function endpoint<I extends z.ZodObject = typeof nothing>(
   given: Omit<Endpoint, 'input' | 'run'> & {
-    readonly input: I;
+    readonly input?: I;
     readonly run: (input: z.output<I>, source: string) => Promise<object>;
   },
 ): Endpoint {
-  return given as Endpoint;
+  return { input: nothing, ...given };
 }
 
 /** Checks a request, and does what it asks for. */

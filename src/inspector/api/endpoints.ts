@@ -11,7 +11,6 @@ import { series, spanQuery } from './stats.ts';
 import { changeOne, countFor, type Wanted } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
 
-const nothing = z.object({});
 const oneEvent = z.object({ id: eventIdText });
 
 /** Why events are dismissed, or handling is paused. */
@@ -36,11 +35,8 @@ const BULK =
 const LONGEST_ANSWER_MS = 10_000;
 
 /** Does a verb for all events that match, or only counts them. */
-async function bulk(
-  inspected: Inspected,
-  { dry_run, all, id, ...filters }: z.output<typeof bulkInput>,
-  wanted: Wanted,
-) {
+async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Wanted) {
+  const { dry_run, all, id, ...filters } = given;
   const filter = filterOf(filters);
   if (dry_run) {
     const { events, isAll } = await countFor(wanted.verb, inspected, filter);
@@ -85,13 +81,8 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       method: 'post',
       path: '/events/dismiss',
       summary: `Ends all matching events that are pending or dead: no handler runs for them any more. ${BULK}`,
-      input: bulkInput.extend({
-        reason: reasonText.optional().describe('must be given, unless for a dry_run'),
-      }),
-      run: async ({ reason = '', ...given }) => {
-        if (reason === '' && !given.dry_run) throw new Refused(400, 'say why: reason');
-        return bulk(inspected, given, { verb: 'dismiss', reason });
-      },
+      input: bulkInput.extend({ reason: reasonText.optional().describe('needed, but for a dry_run') }),
+      run: ({ reason, ...given }) => bulk(inspected, given, { verb: 'dismiss', reason }),
     }),
     endpoint({
       path: '/events/:id',
@@ -105,20 +96,14 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/events/:id/replay',
       summary: 'Replays one event: resets it to pending, and its handler runs again.',
       input: oneEvent.extend({ reset_steps: flag }),
-      run: async ({ id, reset_steps: resetSteps }) => ({
-        id,
-        replayed: await changeOne(inspected, id, { verb: 'replay', resetSteps }),
-      }),
+      run: ({ id, reset_steps: resetSteps }) => changeOne(inspected, id, { verb: 'replay', resetSteps }),
     }),
     endpoint({
       method: 'post',
       path: '/events/:id/dismiss',
       summary: 'Ends one event that is pending or dead: no handler runs for it any more.',
       input: oneEvent.extend({ reason: reasonText }),
-      run: async ({ id, reason }) => ({
-        id,
-        dismissed: await changeOne(inspected, id, { verb: 'dismiss', reason }),
-      }),
+      run: ({ id, reason }) => changeOne(inspected, id, { verb: 'dismiss', reason }),
     }),
     endpoint({
       path: '/channels',
@@ -131,25 +116,21 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary:
         'Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. Of each, the newest 10,000 ' +
         'are looked at.',
-      input: nothing,
       run: () => reports.problems(inspected),
     }),
     endpoint({
       path: '/refusals',
       summary: 'Refused requests of all processes by reason, webhook and network, the last ones first.',
-      input: nothing,
       run: () => refused.refusals(inspected),
     }),
     endpoint({
       path: '/rejections',
       summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
-      input: nothing,
       run: () => refused.rejections(inspected),
     }),
     endpoint({
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
-      input: nothing,
       run: () => refused.quarantine(inspected),
     }),
     endpoint({
@@ -171,13 +152,11 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/webhooks',
       summary:
         'Webhooks at the provider, where it can be asked, and those with a stored secret; the secrets themselves are not shown.',
-      input: nothing,
       run: () => webhooks(inspected),
     }),
     endpoint({
       path: '/stats',
       summary: 'What needs attention; counts, times and rates.',
-      input: nothing,
       run: () => stats(inspected),
     }),
     endpoint({
@@ -200,7 +179,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       method: 'post',
       path: '/resume',
       summary: 'Resumes handling after a pause.',
-      input: nothing,
       run: async () => {
         const resumed = await store.resume();
         wake();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
-import type { EventFilter } from '../../store/event-store.ts';
+import type { BulkOptions, EventFilter } from '../../store/event-store.ts';
 import { Refused } from '../guard/refuse.ts';
 
 export type Verb = 'replay' | 'dismiss';
@@ -9,36 +9,25 @@ export type Verb = 'replay' | 'dismiss';
 type Parts = Pick<AdminNeeds, 'store' | 'wake' | 'log'>;
 
 /** What somebody wants done with events. */
-export type Wanted =
-  | {
-      readonly verb: 'replay';
-      readonly resetSteps: boolean;
-      /** goes on where an earlier replay was cut short */
-      readonly before?: string | undefined;
-    }
-  | { readonly verb: 'dismiss'; readonly reason: string };
-
-interface Watcher {
-  readonly signal: AbortSignal;
-  /** @param last the last event that a replay has reset */
-  onStep(events: number, last?: string): void;
+export interface Wanted {
+  readonly verb: Verb;
+  /** of a dismissal, which must have one */
+  readonly reason?: string | undefined;
+  /** of a replay */
+  readonly resetSteps?: boolean;
+  /** goes on where an earlier replay was cut short */
+  readonly before?: string | undefined;
 }
 
 /** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
-async function change({ store, wake }: Parts, filter: EventFilter, wanted: Wanted, watcher?: Watcher) {
-  const signal = watcher?.signal;
-  let events = 0;
-  const onStep = (ids: readonly string[]) => {
-    events += ids.length;
-    watcher?.onStep(events, wanted.verb === 'replay' ? ids.at(-1) : undefined);
-  };
-  if (wanted.verb === 'dismiss') return store.dismiss(filter, wanted.reason, { signal, onStep });
-  const { resetSteps, before: after } = wanted;
-  return store.replay(filter, { resetSteps, after, signal, onStep, onReady: wake });
+function change({ store, wake }: Parts, filter: EventFilter, wanted: Wanted, options: BulkOptions = {}) {
+  const { verb, reason = '', resetSteps, before: after } = wanted;
+  if (verb === 'replay') return store.replay(filter, { ...options, resetSteps, after, onReady: wake });
+  return store.dismiss(filter, reason, options);
 }
 
-/** Replays or dismisses one event. @returns how many were changed: one */
-export async function changeOne(parts: Parts, id: string, wanted: Wanted): Promise<number> {
+/** Replays or dismisses one event. @returns its id, and that one was changed */
+export async function changeOne(parts: Parts, id: string, wanted: Wanted) {
   const event = await parts.store.event(id);
   if (!event) throw new Refused(404, 'there is no such event');
   const isReplay = wanted.verb === 'replay';
@@ -47,7 +36,7 @@ export async function changeOne(parts: Parts, id: string, wanted: Wanted): Promi
   const { events } = await change(parts, { ids: [id] }, wanted);
   const why = isReplay ? 'it runs without a replay' : 'what is pending or dead can be dismissed';
   if (events === 0) throw new Refused(409, `it is ${event.status} now: ${why}`);
-  return events;
+  return isReplay ? { id, replayed: events } : { id, dismissed: events };
 }
 
 /** So that a page that counts comes within a moment: of some 20,000 events each. */
@@ -85,7 +74,8 @@ const NOUNS = { replay: 'replay', dismiss: 'dismissal' } as const;
  */
 export class BulkVerbs {
   readonly #parts: Parts;
-  readonly #known = new Map<string, Progress>();
+  /** how far each one is that this process knows, by its id */
+  readonly known = new Map<string, Progress>();
   readonly #stop = new AbortController();
   /** resolves once none is under way */
   idle = Promise.resolve();
@@ -94,30 +84,25 @@ export class BulkVerbs {
     this.#parts = parts;
   }
 
-  /** How far one is; undefined if this process does not know it. */
-  find(id: string): Progress | undefined {
-    return this.#known.get(id);
-  }
-
   /**
    * Starts one, unless one with this id is known.
-   * @throws Refused 409 while another one is under way, 503 at a shutdown
+   * @throws Refused 400 without the reason of a dismissal, 409 while another one is under way, 503 at a shutdown
    */
   start(filter: EventFilter, wanted: Wanted, id: string = randomUUID()): Progress {
-    const known = this.#known.get(id);
+    const known = this.known.get(id);
     if (known) return known;
+    if (wanted.verb === 'dismiss' && !wanted.reason) throw new Refused(400, 'say why: reason');
     if (this.#stop.signal.aborted) throw new Refused(503, 'shutting down');
-    const other = [...this.#known.values()].find(({ isOver }) => !isOver);
+    const other = [...this.known.values()].find(({ isOver }) => !isOver);
     if (other) {
       const soFar = `another ${NOUNS[other.verb]} is under way, with ${other.events} events so far`;
       throw new Refused(409, `${soFar}: ask again once it has ended`);
     }
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
-    const { verb } = wanted;
-    const last = verb === 'replay' ? wanted.before : undefined;
+    const [oldest] = this.known.keys();
+    if (this.known.size >= REMEMBERED && oldest !== undefined) this.known.delete(oldest);
+    const { verb, before: last } = wanted;
     const progress = { id, verb, events: 0, running: 0, last, problem: undefined, isOver: false };
-    this.#known.set(id, progress);
+    this.known.set(id, progress);
     this.idle = this.#run(progress, filter, wanted);
     return progress;
   }
@@ -130,7 +115,10 @@ export class BulkVerbs {
 
   async #run(progress: Progress, filter: EventFilter, wanted: Wanted): Promise<void> {
     const { signal } = this.#stop;
-    const onStep = (events: number, last = progress.last) => void Object.assign(progress, { events, last });
+    const onStep = (ids: readonly string[]) => {
+      progress.events += ids.length;
+      if (progress.verb === 'replay') progress.last = ids.at(-1) ?? progress.last;
+    };
     try {
       const { running } = await change(this.#parts, filter, wanted, { signal, onStep });
       progress.running = running;

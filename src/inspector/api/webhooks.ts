@@ -1,14 +1,11 @@
 import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
-import { type Webhook, WebhooksClient } from '../../provider/index.ts';
+import { WebhooksClient } from '../../provider/index.ts';
 import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
 import type { Inspected } from './endpoint.ts';
 import { refusalJson } from './refusals.ts';
 import { NEAR, newestReceipt } from './stats.ts';
-
-/** The webhooks at the provider, or why they are not known. */
-type Registered = { readonly webhooks: readonly Webhook[] } | { readonly unknown: string };
 
 /** A page that follows what happens would ask the provider each second. */
 const ASK_EVERY_MS = 60_000;
@@ -19,9 +16,9 @@ const PATIENCE_MS = 3000;
  * Gives a function that tells which webhooks the provider has. It asks the provider once a minute at most, and when a secret was stored
  * since: a webhook that was made a moment ago is not told of as gone.
  */
-export function registeredWebhooks({ config, clock }: Pick<AdminNeeds, 'config' | 'clock'>) {
+export function registeredWebhooks({ config, clock }: AdminNeeds): Inspected['registered'] {
   const { PROVIDER_BASE_URL: baseUrl, PROVIDER_API_SECRET: apiSecret } = config;
-  const ask = async (): Promise<Registered> => {
+  const ask = async () => {
     if (apiSecret === undefined) return { unknown: 'PROVIDER_API_SECRET is not set' };
     const client = new WebhooksClient({ baseUrl, apiSecret, timeoutMs: PATIENCE_MS, maxAttempts: 1 });
     return Array.fromAsync(client.list()).then(
@@ -29,12 +26,15 @@ export function registeredWebhooks({ config, clock }: Pick<AdminNeeds, 'config' 
       (error) => ({ unknown: messageOf(error) }),
     );
   };
-  let last: { readonly askedAt: number; readonly answer: Promise<Registered> } | undefined;
-  return (secretStoredAt: number) => {
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let answer: ReturnType<typeof ask>;
+  return (secretStoredAt) => {
     const now = clock.now();
-    const isKnown = last && now - last.askedAt < ASK_EVERY_MS && secretStoredAt <= last.askedAt;
-    if (!last || !isKnown) last = { askedAt: now, answer: ask() };
-    return last.answer;
+    if (now - askedAt >= ASK_EVERY_MS || secretStoredAt > askedAt) {
+      askedAt = now;
+      answer = ask();
+    }
+    return answer;
   };
 }
 
@@ -51,8 +51,8 @@ export async function webhooks(inspected: Inspected) {
     store.secrets(),
     store.refusals(),
   ]);
-  const registered = await inspected.registered(Math.max(0, ...secrets.map(({ createdAt }) => createdAt)));
-  const known = 'webhooks' in registered ? registered.webhooks : undefined;
+  const newest = Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
+  const { webhooks: known, unknown = null } = await inspected.registered(newest);
   const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(async ({ id, provider, secret }) => {
     const refused = refusals.find(({ webhookId }) => webhookId === id);
     return {
@@ -68,7 +68,7 @@ export async function webhooks(inspected: Inspected) {
   });
   return {
     webhooks: await Promise.all(shown),
-    provider_unknown: 'unknown' in registered ? registered.unknown : null,
+    provider_unknown: unknown,
     fallback: config.WEBHOOK_SECRET !== undefined,
   };
 }

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { isEventId, STATUSES } from '../../store/stored.ts';
-import { type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
+import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterOf, filterShape, isRestricted } from '../api/events.ts';
-import { countFor, type Verb, type Wanted } from '../api/verbs.ts';
+import { countFor, type Verb } from '../api/verbs.ts';
 import { Refused } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
 import { eventsPath } from './words.ts';
@@ -118,16 +118,13 @@ export function eventPage(inspected: Inspected): Page {
   };
 }
 
-const form = z.object({ reset_steps: z.literal('on').optional(), reason: reasonText.optional() });
-const bulkForm = form.extend({ ...filterShape, id: z.uuid() });
 const bulkQuery = z.object({ ...filterShape, id: z.uuid().optional() });
-
-/** What a form asks for. */
-function wantedOf(verb: Verb, { reset_steps, reason }: z.output<typeof form>): Wanted {
-  if (verb === 'replay') return { verb, resetSteps: reset_steps !== undefined };
-  if (reason === undefined) throw new Refused(400, 'say why: reason');
-  return { verb, reason };
-}
+const bulkForm = z.object({
+  ...filterShape,
+  id: z.uuid(),
+  reset_steps: flag,
+  reason: reasonText.optional(),
+});
 
 /** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
 export function bulkPage(inspected: Inspected, verb: Verb): Page {
@@ -135,7 +132,7 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
     const { id, ...filters } = parsed(bulkQuery, req.query);
     const given = textsOf(req.query, filterNames);
     const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(given) };
-    if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.find(id) };
+    if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.known.get(id) };
     // The id makes one of a button that is pressed twice.
     const counted = await countFor(verb, inspected, filterOf(filters));
     return { view: 'bulk', ...shown, ...counted, id: randomUUID() };
@@ -144,8 +141,8 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
 
 export function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
   return (req, res) => {
-    const { id, reset_steps, reason, ...filters } = inputOf(bulkForm, req);
-    inspected.verbs.start(filterOf(filters), wantedOf(verb, { reset_steps, reason }), id);
+    const { id, reset_steps: resetSteps, reason, ...filters } = inputOf(bulkForm, req);
+    inspected.verbs.start(filterOf(filters), { verb, resetSteps, reason }, id);
     logDone(inspected.log, req, { id });
     const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
     res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);

@@ -12,44 +12,34 @@ import { type Result, results } from './request-results.ts';
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
+const RESULTS = 'Requests on the webhook path: accepted, duplicate, or the reason of the refusal.';
+const ACK = 'From the head of a verified notification to its acknowledgement.';
+const RUN = 'Time of each run of a handler, by kind and outcome.';
+const COMMIT = 'Time of each commit of the store; the writes of one moment share a commit.';
+const GUESSES = 'Requests to the admin listener with a wrong or unchecked token.';
+
+const counter = (registry: Registry, name: string, help: string, ...labelNames: string[]) =>
+  new Counter({ name, help, labelNames, registers: [registry] });
+
+const histogram = (
+  registry: Registry,
+  name: string,
+  help: string,
+  buckets: number[],
+  ...labelNames: string[]
+) => new Histogram({ name, help, buckets, labelNames, registers: [registry] });
+
 /** What the store says at a scrape, and when the newest event was received. */
 export type Scraped = readonly [Overview, readonly Instance[], DatabaseSize, number | undefined];
 
 /** The metrics for Prometheus. Counters and times change with each event; the others are read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #registers = [this.#registry];
-  readonly #notifications = new Counter({
-    name: 'webhook_notifications_total',
-    help: 'Requests on the webhook path by result: accepted, duplicate, or the reason of the refusal.',
-    labelNames: ['result'],
-    registers: this.#registers,
-  });
-  readonly #ack = new Histogram({
-    name: 'webhook_ack_seconds',
-    help: 'From the head of a verified notification to its acknowledgement.',
-    buckets: FAST,
-    registers: this.#registers,
-  });
-  readonly #handler = new Histogram({
-    name: 'webhook_handler_seconds',
-    help: 'Time of each run of a handler, by kind and outcome.',
-    labelNames: ['kind', 'outcome'],
-    buckets: SLOW,
-    registers: this.#registers,
-  });
-  readonly #commit = new Histogram({
-    name: 'webhook_store_commit_seconds',
-    help: 'Time of each commit of the store; the writes of one moment share a commit.',
-    buckets: FAST,
-    registers: this.#registers,
-  });
-  readonly #guesses = new Counter({
-    name: 'webhook_admin_guesses_total',
-    help: 'Requests to the admin listener with a wrong token, or over the limit and with an unchecked token.',
-    labelNames: ['result'],
-    registers: this.#registers,
-  });
+  readonly #notifications = counter(this.#registry, 'webhook_notifications_total', RESULTS, 'result');
+  readonly #ack = histogram(this.#registry, 'webhook_ack_seconds', ACK, FAST);
+  readonly #handler = histogram(this.#registry, 'webhook_handler_seconds', RUN, SLOW, 'kind', 'outcome');
+  readonly #commit = histogram(this.#registry, 'webhook_store_commit_seconds', COMMIT, FAST);
+  readonly #guesses = counter(this.#registry, 'webhook_admin_guesses_total', GUESSES, 'result');
   readonly #countDropped: () => number;
 
   constructor(droppedLogLines: () => number = () => 0) {
@@ -87,20 +77,19 @@ export class Metrics {
   async text(scraped: Scraped | undefined, now: number, instance: string): Promise<string> {
     const read = new Registry();
     const registers = [read];
-    const counter = (name: string, help: string, value: number) =>
-      new Counter({ name, help, registers }).inc(value);
+    const count = (name: string, help: string, value: number) => counter(read, name, help).inc(value);
     const gauge = (name: string, help: string, value: number, labels: Record<string, string> = {}) =>
       new Gauge({ name, help, registers, labelNames: Object.keys(labels) }).set(labels, value);
     const gauges = (name: string, help: string, label: string, values: Record<string, number>) => {
       const all = new Gauge({ name, help, registers, labelNames: [label] });
       for (const [of, value] of Object.entries(values)) all.set({ [label]: of }, value);
     };
-    counter('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', this.#countDropped());
+    count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', this.#countDropped());
     gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', scraped ? 1 : 0);
     gauge('webhook_build_info', 'The version of the kit.', 1, { version: kitVersion(), instance });
     const { user, system } = process.cpuUsage();
     const startedAt = now / 1000 - process.uptime();
-    counter('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
+    count('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
     gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
     gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedAt);
     if (scraped) {
@@ -114,7 +103,7 @@ export class Metrics {
       gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', overview.paused ? 1 : 0);
       gauge('webhook_quarantined', 'Notifications in quarantine.', overview.quarantined);
       const lost = 'Notifications that the quarantine had no room for.';
-      counter('webhook_quarantine_lost_total', lost, overview.quarantineLost);
+      count('webhook_quarantine_lost_total', lost, overview.quarantineLost);
       const newest = 'When the newest event was received; 0 if none was.';
       gauge('webhook_last_received_timestamp_seconds', newest, lastReceivedAt / 1000);
       const away = instances.filter((one) => one.name !== instance && isAway(one, now)).length;
