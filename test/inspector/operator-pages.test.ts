@@ -67,6 +67,24 @@ test('problems are groups of dead and waiting events that lead to their events, 
   }
 });
 
+test('the page of an event shows an error of several attempts once, whatever numbers are in it', async () => {
+  let tries = 0;
+  const media_available = () => {
+    tries++;
+    throw new Error(`archive answered ${tries > 2 ? 404 : 503} after ${tries * 10} ms`);
+  };
+  const inspected = await inspect({ media_available }, { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3' });
+  await inspected.deliver(notification());
+  await inspected.settled();
+  const [{ id }] = (await inspected.api('/events')).events;
+  const html = await page(inspected, `/events/${id}`);
+  expect(html.match(/archive answered \d+ after \d+ ms/g)).toEqual([
+    'archive answered 404 after 30 ms',
+    'archive answered 503 after 20 ms',
+  ]);
+  expect(html).toMatch(/error<\/span> 2 times/);
+});
+
 describe('what was refused', () => {
   test('has the reason and the webhook, when its secret is wrong and its source is throttled, whichever process refused it', async () => {
     const inspected = await inspect({}, { REJECT_LIMIT: '2' });

@@ -3,6 +3,7 @@ import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import type { EventFilter } from '../../store/event-store.ts';
+import { alike } from '../../store/lists/problems.ts';
 import { isEventId, STATUSES } from '../../store/stored.ts';
 import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
@@ -94,6 +95,10 @@ const path = z.object({ id: eventIdText });
 /** How many events of its media or channel the page of an event shows on either side of it. */
 const NEAR = 5;
 
+/** What alike errors have in common: all but the ids, numbers and times in their messages. */
+const sameOf = (error: string | null) =>
+  (error ?? '').replaceAll(/^.+$/gm, (line) => (/^\s+at /.test(line) ? line : alike(line)));
+
 /** One event with its attempts, steps and timeline. */
 export function eventPage(inspected: Inspected): Page {
   return async (req) => {
@@ -108,7 +113,7 @@ export function eventPage(inspected: Inspected): Page {
       neighbours: timeline.slice(Math.max(0, place - NEAR), place + NEAR + 1),
       // Those that ended alike together, the last first.
       attempts: [
-        ...Map.groupBy(history.toReversed(), ({ outcome, error }) => `${outcome} ${error}`).values(),
+        ...Map.groupBy(history.toReversed(), ({ outcome, error }) => `${outcome} ${sameOf(error)}`).values(),
       ],
       canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
       canDismiss: found.status === 'pending' || found.status === 'dead',

@@ -42,7 +42,7 @@ export async function problems(db: Db, _: object): Promise<Problem[]> {
 const isStatus = (word: string, rest: string) => /^[45]\d\d\W*$/.test(word) && !/^ m?s\b/.test(rest);
 
 /** The first line of an error with `*` for ids, numbers and times. */
-function alike(error: string): string {
+export function alike(error: string): string {
   const [line = ''] = error.split('\n');
   const same = line.replaceAll(/[\w:.+-]+/g, (word, at: number) =>
     /\d/.test(word) && !isStatus(word, line.slice(at + word.length)) ? '*' : word,
