@@ -83,7 +83,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
     });
 
-    ends.defer(store.watch((resource) => dispatcher.came(resource)));
+    store.onRecorded = (resource) => dispatcher.came(resource);
     dispatcher.start();
     ends.defer(keepAdmitting({ ...parts, keyring })); // WEBHOOK_SECRET may be new
     const days = config.RETENTION_DAYS;

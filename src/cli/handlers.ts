@@ -142,10 +142,9 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<EventSt
   const store: OnceOptions['store'] = {
     async step(key, name) {
       const before = steps.has(name) ? undefined : await stored?.step(key, name);
-      if (before) steps.set(name, { ...before, ran: false });
-      return steps.get(name);
+      if (before?.done) steps.set(name, { ...before.done, ran: false });
+      return { done: steps.get(name), isHeld: true };
     },
-    holds: async () => true,
     async saveStep(_key, { name, result }) {
       steps.set(name, { result, ran: true });
       return { result };

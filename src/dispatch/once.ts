@@ -17,7 +17,7 @@ export class LeaseLost extends Error {
 }
 
 export interface OnceOptions {
-  readonly store: Pick<EventStore, 'step' | 'holds' | 'saveStep'>;
+  readonly store: Pick<EventStore, 'step' | 'saveStep'>;
   readonly clock: Clock;
   /** told when the store does not answer a step, which asks again */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
@@ -54,9 +54,9 @@ export function onceOf(
     }
   };
   const run = async (step: string, fn: () => unknown): Promise<DoneStep['result']> => {
-    const [done, holds] = await patiently(() => Promise.all([store.step(claim, step), store.holds(claim)]));
+    const { done, isHeld } = await patiently(() => store.step(claim, step));
     if (done) return done.result;
-    if (!holds) throw new Error(`${overFor(step)}: it does not run`);
+    if (!isHeld) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
     let result: string | null = null;
     try {

@@ -52,7 +52,6 @@ export class EventStore {
   readonly #engine: Engine;
   readonly #vault: Vault;
   readonly #clock: MonotonicClock;
-  readonly #listeners = new Set<(resource: string) => void>();
   readonly #onCommit: (ms: number) => void;
   readonly #records = new Gathered(async (list: readonly Arrival[]) => {
     const began = this.#clock.monotonic();
@@ -73,6 +72,9 @@ export class EventStore {
   #room = 0;
   #closing: Promise<void> | undefined;
 
+  /** Called with the resource of whatever this process records anew. */
+  onRecorded: (resource: string) => void = () => {};
+
   constructor(engine: Engine, vault: Vault, { clock, onCommit = () => {} }: StoreOptions) {
     this.#engine = engine;
     this.#vault = vault;
@@ -83,18 +85,8 @@ export class EventStore {
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
   async record(notification: VerifiedNotification, receivedAt = this.#clock.now()): Promise<Recorded> {
     const isNew = await this.#records.add({ ...notification, receivedAt, deliveries: 1 });
-    if (isNew) this.#tell(notification.resource);
+    if (isNew) this.onRecorded(notification.resource);
     return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
-  }
-
-  /** Calls a listener with the resource of whatever this process recorded anew. @returns a function that ends it */
-  watch(listener: (resource: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  }
-
-  #tell(resource: string): void {
-    for (const listener of this.#listeners) listener(resource);
   }
 
   /** Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed. */
@@ -126,12 +118,9 @@ export class EventStore {
     return opened;
   }
 
-  /** The stored result of a step of `ctx.once`, as JSON; undefined if the step was not done. */
-  readonly step = ({ seq }: Pick<LeaseKey, 'seq'>, name: string) => this.#engine.read('step', { seq, name });
-
-  /** Whether a claim still has its lease: it was not settled, released or taken over. */
-  readonly holds = ({ lease, resource, seq }: LeaseKey) =>
-    this.#engine.read('holds', { lease, resource, seq });
+  /** What is stored of a step of `ctx.once`, and whether the claim still has its lease: it was not settled, released or taken over. */
+  readonly step = ({ lease, resource, seq }: LeaseKey, name: string) =>
+    this.#engine.read('step', { lease, resource, seq, name });
 
   /**
    * Stores the result of a step, if none is stored and the claim still has its lease.
@@ -139,7 +128,7 @@ export class EventStore {
    */
   async saveStep({ lease, resource, seq }: LeaseKey, step: DoneStep) {
     await this.#engine.write('saveStep', { lease, resource, seq, ...step });
-    return this.step({ seq }, step.name);
+    return (await this.step({ lease, resource, seq }, step.name)).done;
   }
 
   /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
@@ -230,7 +219,7 @@ export class EventStore {
   async *#matching(filter: EventFilter, upTo: number, start?: string) {
     const page = (after: string | undefined) => this.search(filter, { after, limit: WAVE, upTo }, 'oldest');
     for await (const { events } of stepsFrom(start, page))
-      if (events.length > 0) yield events.map(({ seq }) => seq);
+      if (events.length > 0) yield events.map(({ seq }) => ({ seq }));
   }
 
   /**
@@ -351,7 +340,7 @@ export class EventStore {
     const digest = digestOf(token);
     const admitted = await this.#engine.write('admit', { digest });
     if (!admitted) return undefined;
-    if (admitted.isNew) this.#tell(admitted.resource);
+    if (admitted.isNew) this.onRecorded(admitted.resource);
     return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
   }
 
@@ -384,6 +373,8 @@ export class EventStore {
     this.#closing ??= this.#engine.close();
     return this.#closing;
   }
+
+  readonly [Symbol.asyncDispose] = () => this.close();
 }
 
 /** Steps that each tell where the next one begins, up to one that does not. */

@@ -10,8 +10,8 @@ export type { StoreOptions } from './engine.ts';
 
 /** The engines, by the schemes of their URLs. Without its line, the folder of one can go. */
 const engines: Readonly<Record<string, () => Promise<EngineModule>>> = {
-  sqlite: async () => (await import('./sqlite/engine.ts')).sqliteEngine,
-  postgres: async () => (await import('./postgres/index.ts')).postgresEngine,
+  sqlite: () => import('./sqlite/engine.ts'),
+  postgres: () => import('./postgres/index.ts'),
 };
 
 /** The engine of a DATABASE_URL. @throws KitError STORE_UNUSABLE */
@@ -55,21 +55,19 @@ export function openConfigured(
   return openStore({ url, secretsKey, connections, ...options });
 }
 
-/** How a command uses a store; without `threads`, on the calling thread. */
-type Use = Pick<StoreOptions, 'threads' | 'mustExist'>;
 type Work<T> = (store: EventStore) => Promise<T>;
 
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
-export async function withStore<T>(config: StoreSettings, work: Work<T>, use: Use = {}): Promise<T> {
-  const store = await openConfigured(config, { clock: systemClock, threads: false, ...use });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
+export async function withStore<T>(
+  config: StoreSettings,
+  work: Work<T>,
+  use?: Pick<StoreOptions, 'mustExist'>,
+): Promise<T> {
+  await using store = await openConfigured(config, { clock: systemClock, threads: false, ...use });
+  return await work(store);
 }
 
 /** Whether the SQLite database is there. A database server counts as there. @throws KitError STORE_UNUSABLE if it cannot be seen */
@@ -82,9 +80,9 @@ export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE
  * Opens the database of the configuration, but never creates one. The server may run meanwhile.
  * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
  */
-export async function withDatabase<T>(config: StoreSettings, work: Work<T>, use: Use = {}): Promise<T> {
+export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Promise<T> {
   const path = sqlitePathOf(config.DATABASE_URL) ?? '';
-  if (hasDatabase(config)) return withStore(config, work, { ...use, mustExist: true });
+  if (hasDatabase(config)) return withStore(config, work, { mustExist: true });
   const missing = `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`;
   throw new KitError('STORE_UNUSABLE', lossAt(path) ?? missing);
 }

@@ -88,7 +88,7 @@ export class Life {
     this.#server = new LocalServer(both.use(receiver), largestHead(config.BODY_LIMIT));
     this.#dispatcher = dispatcher;
     dispatcher.start();
-    this.#opened.defer(store.watch((resource) => dispatcher.came(resource)));
+    store.onRecorded = (resource) => dispatcher.came(resource);
     return this;
   }
 
@@ -154,7 +154,7 @@ export class Life {
       get: (target, name) => {
         const method: unknown = Reflect.get(name in calls ? calls : target, name);
         if (typeof method !== 'function') return method;
-        if (name === 'watch' || name === 'received') return method.bind(target);
+        if (name === 'onRecorded' || name === 'received') return method.bind(target);
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
             await this.#alive();

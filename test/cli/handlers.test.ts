@@ -54,9 +54,9 @@ test('runs the handler for a stored event, uses the results of its steps, and le
 
   expect(await store.event(before.id)).toEqual(before);
   expect(await store.attempts(before.id)).toEqual(history);
-  expect(await store.step(before, 'announce')).toEqual({
-    result: '{"announcedAt":"2026-01-01T00:00:00.000Z"}',
-  });
+  expect(await store.steps(before.id)).toEqual([
+    { name: 'announce', result: '{"announcedAt":"2026-01-01T00:00:00.000Z"}' },
+  ]);
 });
 
 test('does what docs/handlers.md says, when its commands are typed as they stand there', async () => {

@@ -202,7 +202,7 @@ test.each([true, false])(
   'a step does not begin, and throws, after the end of its handler or its lease: %s',
   async (holds) => {
     let ran = 0;
-    const store = { step: async () => undefined, holds: async () => holds, saveStep: async () => undefined };
+    const store = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
     const { signal } = new AbortController();
     const { once, end } = onceOf({ lease: 'l', resource: 'media:m', seq: 1 }, signal, {
       store,

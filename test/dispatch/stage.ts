@@ -38,7 +38,7 @@ function watch(watched: EventStore) {
   const store = new Proxy(watched, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name, target);
-      if (typeof method !== 'function' || name === 'watch') return method;
+      if (typeof method !== 'function') return method;
       return async (...given: never[]): Promise<unknown> => {
         underWay++;
         try {

@@ -101,11 +101,7 @@ test.each<[string, () => unknown, readonly string[]]>([
     },
     ['its directory must exist'],
   ],
-  [
-    'it is a directory',
-    () => mkdirSync(path),
-    ['is a directory and not a file', 'set another path in DATABASE_URL'],
-  ],
+  ['it is a directory', () => mkdirSync(path), ['is not a file', 'set another path in DATABASE_URL']],
 ])('a start is refused in one line, when %s', async (_what, make, parts) => {
   await make();
   await expectRefusal(path, ...parts);

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStore, type StoreOptions } from '../../src/store/open.ts';
-import { postgresEngine } from '../../src/store/postgres/index.ts';
+import { check } from '../../src/store/postgres/index.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { claimedOne, HANDLED, notified } from './desk.ts';
@@ -154,7 +154,7 @@ onPostgres('the doctor', (stage) => {
   test('fails where a commit can be lost, connections do not suffice, or the key is missing', async () => {
     await stage.sql("UPDATE meta SET value = '99' WHERE name = 'version'");
     const found = await Array.fromAsync(
-      postgresEngine.check({ url: stage.url, connections: 1000, secretsKey: undefined, threads: false }),
+      check({ url: stage.url, connections: 1000, secretsKey: undefined, threads: false }),
     );
     const results = Object.fromEntries(found.map(({ check, result }) => [check, result]));
     expect(results).toMatchObject({

@@ -73,11 +73,10 @@ onEachEngine('quarantine', (stage) => {
     const { store } = stage;
     const one = unproven('one');
     const told: string[] = [];
-    const end = store.watch((resource) => told.push(resource));
+    store.onRecorded = (resource) => void told.push(resource);
     for (let n = 0; n < 3; n++) await store.quarantine(one, ROOM);
     const other = await stage.another();
     const answers = await Promise.all([store.admit(one.token), other.admit(one.token)]);
-    end();
     expect(answers.filter(Boolean)).toEqual([{ status: 'accepted', id: one.id }]);
     expect(await store.event(one.id)).toMatchObject({ deliveries: 3, body: one.body, status: 'pending' });
     expect([await store.quarantineSize(), await store.admit(one.token)]).toEqual([0, undefined]);

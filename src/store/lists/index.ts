@@ -164,13 +164,10 @@ export function readsOf(d: Dialect) {
       return (await db.all<DoneStep>(steps, event)).map(({ name, result = null }) => ({ name, result }));
     },
 
-    async step(db: Db, place: { readonly seq: number; readonly name: string }) {
-      const [row] = await db.all<DoneStep>(step, place);
-      return row && { result: row.result ?? null };
-    },
-
-    async holds(db: Db, key: LeaseKey): Promise<boolean> {
-      return (await db.all(holds, key)).length > 0;
+    async step(db: Db, asked: LeaseKey & { readonly name: string }) {
+      const [row] = await db.all<DoneStep>(step, asked);
+      const isHeld = (await db.all(holds, asked)).length > 0;
+      return { done: row && { result: row.result ?? null }, isHeld };
     },
 
     state: (db: Db, lane: Lane) => db.all<StateValue>(state, lane),

@@ -62,7 +62,7 @@ export function claimOperations(d: Dialect) {
       if (newest > 0) free.push(...(await db.all<Lane>(poll('DESC'), { limit: newest })));
       const lanes = named(free.map(({ resource }) => resource));
       const wanted = lanes.map((lane) => ({ ...lane, lease: randomUUID() }));
-      const leased = await db.each<Leased>(leaseLane, wanted, lease);
+      const leased = await db.each<Lane & { readonly seq: number | undefined }>(leaseLane, wanted, lease);
       const picked = leased.filter(({ seq }) => seq !== undefined);
       const empty = leased.filter(({ seq }) => seq === undefined);
       await freeLanes(db, empty);
@@ -104,12 +104,6 @@ export function claimOperations(d: Dialect) {
       return [...(await freeLanes(db, lost))];
     },
   };
-}
-
-/** A lane that was just leased: without a `seq`, nothing was ready in it. */
-interface Leased extends Lane {
-  readonly seq: number | undefined;
-  readonly lease: string;
 }
 
 export interface Recovery {

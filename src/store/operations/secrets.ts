@@ -23,7 +23,7 @@ export async function secretsOf(
   if (!isKeyOf(key, await keyCheck(db, sql))) return undefined;
   const rows = await db.all<SealedRow>(SECRETS);
   return rows.flatMap((row) => {
-    const secret = openRow(key, row);
+    const secret = unseal(key, row.sealed, purposeOf(row));
     return secret === undefined ? [] : [{ ...row, secret }];
   });
 }
@@ -91,9 +91,6 @@ function sealRow(key: Uint8Array, secret: string, row: Omit<SealedRow, 'sealed' 
   return { ...row, fingerprint, sealed: seal(key, secret, purposeOf({ ...row, fingerprint })) };
 }
 
-/** The secret of a row; undefined if another key sealed it, or any part of the row was changed since. */
-const openRow = (key: Uint8Array, row: SealedRow) => unseal(key, row.sealed, purposeOf(row));
-
 /** A text by which a key is recognised. */
 const keyCheckOf = (key: Uint8Array) => seal(key, KEY_CHECK_TEXT, KEY_CHECK_TEXT);
 
@@ -109,6 +106,7 @@ function seal(key: Uint8Array, plain: string, purpose: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
 }
 
+/** Undefined if another key sealed it, or for another purpose. */
 function unseal(key: Uint8Array, sealed: string, purpose: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64');
   const [iv, tag] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)];

@@ -3,9 +3,13 @@ import { READY } from '../schema.ts';
 import type { EventId, Status } from '../stored.ts';
 import { inOrder, type Lane, lanesOf, named, openLanes } from './record.ts';
 
+interface Seq {
+  readonly seq: number;
+}
+
 /** A step of a verb for many events. */
 export interface Chosen {
-  readonly seqs: readonly number[];
+  readonly seqs: readonly Seq[];
   /** of the filter: the events may have another status since they were looked up */
   readonly status: Status | undefined;
 }
@@ -70,11 +74,8 @@ export function wakeOperations(d: Dialect) {
   };
 
   /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
-  const lockIdle = async (db: Db, seqs: readonly number[]) => {
-    const events = await db.each<{ seq: number } & Lane>(
-      found,
-      seqs.map((seq) => ({ seq })),
-    );
+  const lockIdle = async (db: Db, seqs: readonly Seq[]) => {
+    const events = await db.each<Seq & Lane>(found, seqs);
     const lanes = named(events.map(({ resource }) => resource));
     const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
     const running = new Set(locked.map(({ event }) => event));

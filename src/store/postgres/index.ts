@@ -2,9 +2,9 @@ import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { findingsOf } from '../../base/finding.ts';
 import type { Db } from '../dialect.ts';
-import { type Checks, type EngineModule, judged, type Raw, type StoreOptions } from '../engine.ts';
+import { type Checks, judged, type Raw, type StoreOptions } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
-import { inTransaction, opening, openPostgres, versionOf } from './engine.ts';
+import { inTransaction, opening, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';
 import { nameOf, Servers } from './servers.ts';
 
@@ -15,7 +15,7 @@ const LOOKS = 20;
 const LOOK_MS = 250;
 
 /** @throws KitError STORE_UNUSABLE if other programs of the kit are connected */
-async function openRaw(url: string): Promise<Raw> {
+export async function openRaw(url: string): Promise<Raw> {
   const servers = new Servers(url, 1, 'hookkit move');
   const name = nameOf(url);
   const transact: Raw['transact'] = (work) => inTransaction(servers, BEGIN, work);
@@ -42,14 +42,11 @@ const OTHERS = `SELECT pid FROM pg_stat_activity WHERE datname = current_databas
 const NO_KEY =
   'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: give it that of the others, or make the first one with "openssl rand -base64 32"';
 
-export const postgresEngine: EngineModule = {
-  openEngine: openPostgres,
-  keySourceOf() {
-    throw new KitError('CONFIG_INVALID', NO_KEY);
-  },
-  check: checkServer,
-  openRaw,
-};
+export { openPostgres as openEngine } from './engine.ts';
+
+export function keySourceOf(): never {
+  throw new KitError('CONFIG_INVALID', NO_KEY);
+}
 
 const ACTIVITY = `SELECT pg_is_in_recovery() AS standby, max(extract(epoch FROM now() - xact_start))
     FILTER (WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid())::int AS oldest,
@@ -68,7 +65,11 @@ const LONG_SNAPSHOT = 300;
 const ROOM = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
 
 /** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
-async function* checkServer({ url, secretsKey, connections: pool = 0 }: Omit<StoreOptions, 'clock'>): Checks {
+export async function* check({
+  url,
+  secretsKey,
+  connections: pool = 0,
+}: Omit<StoreOptions, 'clock'>): Checks {
   let servers: Servers | undefined;
   try {
     servers = new Servers(url, 1);

@@ -68,29 +68,19 @@ function checkDisk(path: string): Finding {
 }
 
 /** File systems that lose what is on them, or whose locks SQLite cannot rely on, by the magic numbers of statfs(2). */
-const IN_MEMORY: Readonly<Record<number, string>> = { 16914836: 'tmpfs', 2240043254: 'ramfs' };
-const SHARED: Readonly<Record<number, string>> = {
-  26985: 'NFS',
-  20859: 'SMB',
-  4283649346: 'SMB',
-  4266872130: 'SMB',
-  16914839: '9p',
-};
+const IN_MEMORY = { tmpfs: [16914836], ramfs: [2240043254] };
+const SHARED = { NFS: [26985], SMB: [20859, 4283649346, 4266872130], '9p': [16914839] };
+
+const nameAmong = (kinds: Readonly<Record<string, readonly number[]>>, type: number) =>
+  Object.entries(kinds).find(([, types]) => types.includes(type))?.[0];
 
 function checkDurability(directory: string): Finding {
   const { type } = statfsSync(directory);
-  const [memory, shared] = [IN_MEMORY[type], SHARED[type]];
+  const [memory, shared] = [nameAmong(IN_MEMORY, type), nameAmong(SHARED, type)];
+  const itIs = `but ${directory} is`;
   return judged('durability', 'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns', [
-    [
-      memory !== undefined,
-      'warn',
-      `but ${directory} is ${memory}, in memory: a restart of the machine loses all`,
-    ],
-    [
-      shared !== undefined,
-      'FAIL',
-      `but ${directory} is ${shared}, where that does not hold: use a local disk`,
-    ],
+    [memory !== undefined, 'warn', `${itIs} ${memory}, in memory: a restart of the machine loses all`],
+    [shared !== undefined, 'FAIL', `${itIs} ${shared}, where that does not hold: use a local disk`],
   ]);
 }
 

@@ -18,32 +18,24 @@ const CHECKPOINT_PAGES = 4000;
 /** A log that something reads for long grows; its file is cut to this when it begins again, in bytes. */
 const LONGEST_LOG = 25_000_000;
 
-const FULL = 2;
+const UNDURABLE = 'an acknowledged event could be lost: keep the database on a local disk';
 
 export type Mode = 'read' | 'write';
 
 /** Opens the one connection that writes, and brings the schema up to date. @throws KitError STORE_UNUSABLE */
 function openWriter(path: string): Database.Database {
   return opened(path, 'write', (db) => {
-    db.pragma('journal_mode = WAL');
+    const journal = db.pragma('journal_mode = WAL', { simple: true });
+    if (journal !== 'wal' && path !== IN_MEMORY)
+      throw new KitError('STORE_UNUSABLE', `${path} has journal_mode ${journal}, so that ${UNDURABLE}`);
     // By hand: this build of SQLite falls back to NORMAL in WAL mode, in which a power cut can take an acknowledged event.
     db.pragma('synchronous = FULL');
     db.pragma('fullfsync = ON'); // on macOS only these reach the platter; elsewhere they do nothing
     db.pragma('checkpoint_fullfsync = ON');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
-    if (path !== IN_MEMORY) refuseUndurable(db, path);
     migrate(db, path);
   });
-}
-
-function refuseUndurable(db: Database.Database, path: string): void {
-  const journal = db.pragma('journal_mode', { simple: true });
-  const synchronous = db.pragma('synchronous', { simple: true });
-  if (journal === 'wal' && synchronous === FULL) return;
-  const seen = `${path} has journal_mode ${journal} and synchronous ${synchronous}`;
-  const advice = 'an acknowledged event could be lost: keep the database on a local disk';
-  throw new KitError('STORE_UNUSABLE', `${seen}, so that ${advice}`);
 }
 
 /** Opens a connection for queries, which sees committed data and blocks no writes. @throws KitError STORE_UNUSABLE */
@@ -52,7 +44,7 @@ export function openReader(path: string): Database.Database {
 }
 
 /** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
-export async function openRaw(path: string): Promise<Raw> {
+export async function openExclusively(path: string): Promise<Raw> {
   const database = opened(path, 'write', (db) => {
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('synchronous = FULL');

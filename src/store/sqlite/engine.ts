@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import { sqlitePathOf } from '../../base/url.ts';
-import type { Engine, EngineModule, StoreOptions } from '../engine.ts';
+import type { Engine, StoreOptions } from '../engine.ts';
 import { Gathered } from '../gathered.ts';
 import { keyPathOf } from '../key-file.ts';
 import { checkSqlite, sizeOf } from './check.ts';
@@ -14,14 +14,15 @@ import {
   connectionOn,
   IN_MEMORY,
   type Mode,
-  openRaw,
+  openExclusively,
   type Request,
   unavailable,
 } from './connection.ts';
 import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
-async function openSqlite(path: string, { clock, threads = true }: StoreOptions): Promise<Engine> {
+export async function openEngine({ url, clock, threads = true }: StoreOptions): Promise<Engine> {
+  const path = pathOf(url);
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
@@ -94,9 +95,10 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
 
 const pathOf = (url: string) => sqlitePathOf(url) ?? '';
 
-export const sqliteEngine: EngineModule = {
-  openEngine: (options) => openSqlite(pathOf(options.url), options),
-  keySourceOf: (url) => (pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url))),
-  check: ({ url, secretsKey }) => checkSqlite(pathOf(url), secretsKey),
-  openRaw: (url) => openRaw(pathOf(url)),
-};
+export const keySourceOf = (url: string) =>
+  pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url));
+
+export const check = ({ url, secretsKey }: Omit<StoreOptions, 'clock'>) =>
+  checkSqlite(pathOf(url), secretsKey);
+
+export const openRaw = (url: string) => openExclusively(pathOf(url));

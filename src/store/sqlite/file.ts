@@ -18,9 +18,8 @@ export function isThere(path: string): boolean {
     throw new KitError('STORE_UNUSABLE', `${seen}: ${advice}`, { cause });
   }
   if (!stat || stat.isFile()) return stat !== undefined;
-  const kind = stat.isDirectory() ? 'a directory' : 'a device, a pipe or a socket';
   const advice = 'put a file there, or set another path in DATABASE_URL';
-  throw new KitError('STORE_UNUSABLE', `${path} is ${kind} and not a file: ${advice}`);
+  throw new KitError('STORE_UNUSABLE', `${path} is not a file: ${advice}`);
 }
 
 /**
