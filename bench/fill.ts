@@ -19,7 +19,7 @@ const ATTEMPTS = `INSERT INTO attempts (event, lease, replay, attempt, instance,
 
 /** Fills an empty database, of either engine, straight into the real tables: to record so many events takes minutes. */
 export async function fill(url: string, { events, media, isPending }: Contents): Promise<void> {
-  const store = await openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY });
+  const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY });
   await store.close();
   await using raw = await (await engineOf(url)).openRaw(url);
   // In steps, as a statement on PostgreSQL has 30 s.

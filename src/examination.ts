@@ -66,16 +66,14 @@ function misspeltInFile(own: readonly string[]) {
 
 /** @returns the webhooks whose notifications can be verified; undefined if that is not known */
 async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable | undefined> {
-  const { DATABASE_URL: url, DATABASE_POOL: connections, SECRETS_KEY: secretsKey } = config;
-  const options = { url, clock: systemClock, secretsKey, connections, threads: false };
-  const { check } = await engineOf(url);
-  if (!(yield* check(options))) {
+  const { check } = await engineOf(config.DATABASE_URL);
+  if (!(yield* check(config))) {
     yield findingsOf('secrets').skipped('it needs the database');
     return undefined;
   }
   await using ends = new AsyncDisposableStack();
   try {
-    const store = await openStore(options);
+    const store = await openStore({ ...config, clock: systemClock, threads: false });
     ends.defer(() => store.close());
     yield* refuseSeeded(await store.secrets(), config);
     return yield* checkStore(store, config);

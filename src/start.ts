@@ -1,7 +1,7 @@
 import { systemClock } from './base/clock.ts';
 import type { Admin } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
-import { openConfigured } from './store/open.ts';
+import { openStore } from './store/open.ts';
 
 type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
   /** how many lines of the log were dropped */
@@ -14,7 +14,7 @@ type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
 export async function start({ config, app, log, droppedLogLines, threads }: Options): Promise<Service> {
   let admin: Admin | undefined;
   const onCommit = (ms: number) => admin?.observer.committed(ms);
-  const store = openConfigured(config, { clock: systemClock, threads, onCommit });
+  const store = openStore({ ...config, clock: systemClock, threads, onCommit });
   store.catch(() => {}); // startService reports it
   // Loaded while the store's thread starts.
   const { startService } = await import('./service.ts');

@@ -36,12 +36,12 @@ export interface DatabaseSize {
 
 export interface StoreOptions {
   /** `sqlite:PATH`, or `postgres://USER@HOST:PORT/DATABASE`; `sqlite::memory:` for tests of handlers */
-  readonly url: string;
+  readonly DATABASE_URL: string;
   readonly clock: MonotonicClock;
   /** 32 bytes */
-  readonly secretsKey?: Buffer | undefined;
+  readonly SECRETS_KEY?: Buffer | undefined;
   /** of PostgreSQL: how many connections at most; ten without it */
-  readonly connections?: number | undefined;
+  readonly DATABASE_POOL?: number | undefined;
   /** of PostgreSQL: a database in which there is nothing of ours yet is refused, not made ready */
   readonly mustExist?: boolean | undefined;
   /** of SQLite: false, for commands, works on the calling thread and has none of its own */
@@ -50,6 +50,9 @@ export interface StoreOptions {
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
+/** What the configuration says of the store. */
+export type StoreSettings = Omit<StoreOptions, 'clock'>;
+
 /** What the folder of an engine offers. */
 export interface EngineModule {
   /** Opens a database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
@@ -57,7 +60,7 @@ export interface EngineModule {
   /** Where the key of the secrets is if SECRETS_KEY is not set. @throws KitError CONFIG_INVALID if it must be */
   keySourceOf(url: string): KeySource;
   /** The doctor's checks of a database before it is opened. They change nothing. */
-  check(options: Omit<StoreOptions, 'clock'>): Checks;
+  check(config: StoreSettings): Checks;
   /** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs use it */
   openRaw(url: string): Promise<Raw>;
 }

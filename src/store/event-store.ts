@@ -104,7 +104,7 @@ export class EventStore {
   }
 
   /** Ends leases of others that ran out, some hundred at most. @returns resources that have something ready */
-  readonly recover = (recovery: Omit<Recovery, 'limit' | 'now'>) =>
+  readonly recover = (recovery: Recovery): Promise<readonly string[]> =>
     this.#engine.write('recover', { ...recovery, limit: STEP });
 
   /** Makes ready what waited until now, a wave of some hundred at most. @returns its resources */
@@ -268,17 +268,15 @@ export class EventStore {
   readonly states = (query: StatesQuery) => this.#engine.read('states', query);
 
   /** Stores a secret; several of one webhook are live side by side. One that is there already retires no more. */
-  async addSecret(webhookId: string, secret: string): Promise<void> {
-    await this.putSecret({ webhookId, secret, createdAt: this.#clock.now(), retireAt: undefined });
-  }
+  readonly addSecret = (webhookId: string, secret: string) =>
+    this.putSecret({ webhookId, secret, createdAt: this.#clock.now(), retireAt: undefined });
 
   /** Stores a secret with its times, as another database had it. */
   readonly putSecret = (secret: WebhookSecret) => this.#vault.put(secret);
 
   /** Ends a secret: from `retireAt` on it verifies nothing. */
-  async retireSecret(webhookId: string, secret: string, retireAt: number): Promise<void> {
-    await this.putSecret({ webhookId, secret, createdAt: this.#clock.now(), retireAt });
-  }
+  readonly retireSecret = (webhookId: string, secret: string, retireAt: number) =>
+    this.putSecret({ webhookId, secret, createdAt: this.#clock.now(), retireAt });
 
   /** All secrets that are not retired yet, oldest first. */
   async secrets(): Promise<readonly WebhookSecret[]> {

@@ -7,9 +7,7 @@ import { KitError, messageOf } from '../base/errors.ts';
 export type KeySource = Buffer | string;
 
 /** The path of the key file of a SQLite database, which only its owner may read. */
-export function keyPathOf(path: string): string {
-  return `${path}.key`;
-}
+export const keyPathOf = (path: string) => `${path}.key`;
 
 /** Where the next key is: one that a process wrote for a rekey, and did not adopt yet, or never will. */
 export function nextKeyPathOf(path: string): string {

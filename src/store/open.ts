@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import type { EngineModule, StoreOptions } from './engine.ts';
+import type { EngineModule, StoreOptions, StoreSettings } from './engine.ts';
 import { EventStore } from './event-store.ts';
 import { isThere, lossAt } from './sqlite/file.ts';
 import { openVault } from './vault.ts';
@@ -27,9 +27,9 @@ export async function engineOf(url: string): Promise<EngineModule> {
  * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
 export async function openStore(options: StoreOptions): Promise<EventStore> {
-  const { url, secretsKey } = options;
+  const { DATABASE_URL: url, SECRETS_KEY } = options;
   const { openEngine, keySourceOf } = await engineOf(url);
-  const key = secretsKey ?? keySourceOf(url);
+  const key = SECRETS_KEY ?? keySourceOf(url);
   const engine = await openEngine(options);
   try {
     return new EventStore(engine, await openVault(engine, key), options);
@@ -39,39 +39,19 @@ export async function openStore(options: StoreOptions): Promise<EventStore> {
   }
 }
 
-/** What the configuration says of the store. */
-interface StoreSettings {
-  readonly DATABASE_URL: string;
-  readonly SECRETS_KEY?: Buffer | undefined;
-  readonly DATABASE_POOL?: number;
-}
-
-/** Opens the store of a configuration. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
-export function openConfigured(
-  config: StoreSettings,
-  options: Omit<StoreOptions, 'url'>,
-): Promise<EventStore> {
-  const { DATABASE_URL: url, SECRETS_KEY: secretsKey, DATABASE_POOL: connections } = config;
-  return openStore({ url, secretsKey, connections, ...options });
-}
-
 type Work<T> = (store: EventStore) => Promise<T>;
 
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
-export async function withStore<T>(
-  config: StoreSettings,
-  work: Work<T>,
-  use?: Pick<StoreOptions, 'mustExist'>,
-): Promise<T> {
-  await using store = await openConfigured(config, { clock: systemClock, threads: false, ...use });
+export async function withStore<T>(config: StoreSettings, work: Work<T>): Promise<T> {
+  await using store = await openStore({ ...config, clock: systemClock, threads: false });
   return await work(store);
 }
 
 /** Whether the SQLite database is there. A database server counts as there. @throws KitError STORE_UNUSABLE if it cannot be seen */
-export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE_URL'>): boolean {
+export function hasDatabase({ DATABASE_URL: url }: StoreSettings): boolean {
   const path = sqlitePathOf(url);
   return path === undefined || isThere(path);
 }
@@ -82,7 +62,7 @@ export function hasDatabase({ DATABASE_URL: url }: Pick<StoreSettings, 'DATABASE
  */
 export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Promise<T> {
   const path = sqlitePathOf(config.DATABASE_URL) ?? '';
-  if (hasDatabase(config)) return withStore(config, work, { mustExist: true });
+  if (hasDatabase(config)) return withStore({ ...config, mustExist: true }, work);
   const missing = `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`;
   throw new KitError('STORE_UNUSABLE', lossAt(path) ?? missing);
 }

@@ -7,9 +7,7 @@ import type { WebhookSecret } from './stored.ts';
 export type Vault = Awaited<ReturnType<typeof openVault>>;
 
 const WRONG_KEY =
-  'the stored secrets do not open with this key: give the SECRETS_KEY (or key file) that sealed them';
-const OTHER_KEY =
-  'the secrets were sealed under another key: give this process the SECRETS_KEY (or key file) that sealed them, and start it again';
+  'the stored secrets do not open with this key: give this process the SECRETS_KEY (or key file) that sealed them, and start it again';
 
 /**
  * The webhooks' secrets, sealed. Where another process seals them under a new key in the key file, the vault goes on with that one.
@@ -30,7 +28,7 @@ export async function openVault(engine: Engine, given: KeySource) {
         key = await keyInUse(engine, source);
       } catch (cause) {
         if (isUnavailable(cause)) throw cause;
-        throw new KitError('STORE_UNAVAILABLE', OTHER_KEY, { cause });
+        throw new KitError('STORE_UNAVAILABLE', WRONG_KEY, { cause });
       }
     }
   };

@@ -85,7 +85,7 @@ export class TestReceiver {
   readonly #options;
   readonly #plan;
   readonly #config;
-  readonly #store = openStore({ url: 'sqlite::memory:', clock: this.#clock, threads: false });
+  readonly #store = openStore({ DATABASE_URL: 'sqlite::memory:', clock: this.#clock, threads: false });
   readonly #lines: string[] = [];
   readonly #time = () => `,"time":${this.now()}`;
   readonly #to = { write: (line: string) => void this.#lines.push(line) };

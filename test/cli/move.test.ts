@@ -13,7 +13,7 @@ import { verified } from '../support/verified-notification.ts';
 
 let directory: string;
 let from: string;
-const open = (url: string) => openStore({ url, clock: systemClock, threads: false });
+const open = (url: string) => openStore({ DATABASE_URL: url, clock: systemClock, threads: false });
 const move = () => runCli(['move', '--from', from, '--to', 'sqlite:new/to.db'], { cwd: directory });
 beforeEach(async () => {
   directory = await temporaryDirectory();

@@ -28,7 +28,7 @@ afterEach(() => {
 /** Starts it as the first process of a group, as a shell does, and waits until a handler runs that ends when it is aborted. */
 async function startAtWork(more: Readonly<Record<string, string>> = {}) {
   const url = `sqlite:${join(directory, 'receiver.db')}`;
-  const store = await openStore({ url, clock: systemClock, threads: false });
+  const store = await openStore({ DATABASE_URL: url, clock: systemClock, threads: false });
   const { id } = await store.record(verified({ media_id: 'media0' }));
   const own = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', DATABASE_URL: url, HANDLERS: slowHandlers };
   const child = spawn('npm', ['start'], {

@@ -85,7 +85,8 @@ const NEVER = new Promise<never>(() => {});
 async function createStage() {
   const folder = await temporaryDirectory();
   const clock = new VirtualClock();
-  const open = () => openStore({ url: `sqlite:${join(folder, 'receiver.db')}`, clock, threads: false });
+  const open = () =>
+    openStore({ DATABASE_URL: `sqlite:${join(folder, 'receiver.db')}`, clock, threads: false });
   const store = await open();
   const stores = [store];
   const { log, withMessage: logged } = logLines();

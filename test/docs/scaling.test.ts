@@ -15,7 +15,7 @@ describeWithPostgres('docs/scaling.md', (server) => {
   });
   afterAll(() => dropDatabase(server, name));
 
-  const opened = () => openStore({ url: server.url(name), clock: systemClock, secretsKey: SECRETS_KEY });
+  const opened = () => openStore({ DATABASE_URL: server.url(name), clock: systemClock, SECRETS_KEY });
 
   test.each(queries)('has a query that the server takes: %s', async (sql) => {
     await connected(server.url(name), (client) => client.query(sql));

@@ -15,7 +15,9 @@ export interface ManyEvents {
 
 /** Fills a database with events straight by SQL, as recording them one by one would take hours. */
 export async function makeManyEvents({ path, events, status, secretsKey }: ManyEvents): Promise<void> {
-  await (await openStore({ url: `sqlite:${path}`, clock: systemClock, secretsKey })).close(); // makes the schema
+  await (
+    await openStore({ DATABASE_URL: `sqlite:${path}`, clock: systemClock, SECRETS_KEY: secretsKey })
+  ).close(); // makes the schema
   const db = new Database(path);
   db.pragma('synchronous = OFF');
   db.pragma('cache_size = -400000');

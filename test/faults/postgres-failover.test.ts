@@ -150,7 +150,7 @@ describeWithPostgres('a store on several hosts', () => {
   const opened: { close(): Promise<void> }[] = [];
   afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
   const open = async (url: string) => {
-    const store = await openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY, connections: 2 });
+    const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, DATABASE_POOL: 2 });
     opened.push(store);
     return store;
   };

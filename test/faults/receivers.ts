@@ -159,7 +159,7 @@ export class Receivers {
 
   /** @param open of the version of the program that made the tables */
   store(open = openStore): Promise<EventStore> {
-    return open({ url: this.#events, clock: systemClock, secretsKey: SECRETS_KEY, connections: 2 });
+    return open({ DATABASE_URL: this.#events, clock: systemClock, SECRETS_KEY, DATABASE_POOL: 2 });
   }
 
   /**

@@ -130,7 +130,7 @@ describe('once the secrets were sealed under another key than the process has', 
     expect((await inspected.deliver(notification({ media_id: 'before' }))).status).toBe(200);
     // As another process does it.
     const url = inspected.env.DATABASE_URL ?? '';
-    const store = await openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY, threads: false });
+    const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, threads: false });
     await store.rekey(Buffer.alloc(32, 8));
     await store.close();
   });
@@ -140,7 +140,7 @@ describe('once the secrets were sealed under another key than the process has', 
     for (const path of ['/webhooks', '/api/webhooks'])
       expect(await inspected.raw(path)).toMatchObject({
         status: 503,
-        body: expect.stringMatching(/another key/),
+        body: expect.stringMatching(/the SECRETS_KEY \(or key file\) that sealed them/),
       });
     for (const path of ['/events', '/refused', '/metrics', '/api/events'])
       expect(await inspected.raw(path)).toMatchObject({ status: 200 });

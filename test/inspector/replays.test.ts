@@ -20,7 +20,7 @@ const pathOf = (folder: number) => join(directory, `${folder}`, 'receiver.db');
 beforeAll(async () => {
   directory = await temporaryDirectory();
   const url = `sqlite:${pathOf(0)}`;
-  const store = await openStore({ url, clock: new VirtualClock(), threads: false });
+  const store = await openStore({ DATABASE_URL: url, clock: new VirtualClock(), threads: false });
   const numbers = Array.from({ length: MANY }, (_, number) => number);
   await Promise.all(
     numbers.map((number) =>
@@ -165,7 +165,7 @@ describe('a bulk replay', () => {
     release();
     await stopped;
     const store = await openStore({
-      url: `sqlite:${pathOf(copies)}`,
+      DATABASE_URL: `sqlite:${pathOf(copies)}`,
       clock: new VirtualClock(),
       threads: false,
     });

@@ -18,7 +18,7 @@ let store: EventStore;
 beforeEach(async () => {
   directory = await temporaryDirectory();
   store = await openStore({
-    url: `sqlite:${join(directory, 'receiver.db')}`,
+    DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
     clock: systemClock,
     threads: false,
   });

@@ -24,7 +24,7 @@ afterEach(() => {
   disk = undefined;
 });
 
-const open = () => openStore({ url: `sqlite:${path}`, clock: systemClock, threads: false });
+const open = () => openStore({ DATABASE_URL: `sqlite:${path}`, clock: systemClock, threads: false });
 
 /** A database with one event and one sealed secret. */
 async function makeDatabase(): Promise<void> {

@@ -14,7 +14,7 @@ let folder: string;
 let path: string;
 let store: EventStore;
 const clock = new VirtualClock();
-const opened = (file: string) => openStore({ url: `sqlite:${file}`, clock, threads: false });
+const opened = (file: string) => openStore({ DATABASE_URL: `sqlite:${file}`, clock, threads: false });
 
 beforeEach(async () => {
   folder = await temporaryDirectory();

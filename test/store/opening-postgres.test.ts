@@ -11,7 +11,7 @@ import { onPostgres } from './stages.ts';
 import { Stepped } from './stepped.ts';
 
 const opened = (url: string, options: Partial<StoreOptions> = {}) =>
-  openStore({ url, clock: systemClock, secretsKey: SECRETS_KEY, connections: 2, ...options });
+  openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, DATABASE_POOL: 2, ...options });
 
 onPostgres('a start', (stage) => {
   test('changes nothing, when the version is current, and waits for no transaction of others', async () => {
@@ -24,10 +24,10 @@ onPostgres('a start', (stage) => {
   });
 
   test('needs SECRETS_KEY, the same as the others have', async () => {
-    await expect(opened(stage.url, { secretsKey: undefined })).rejects.toMatchObject({
+    await expect(opened(stage.url, { SECRETS_KEY: undefined })).rejects.toMatchObject({
       ...{ code: 'CONFIG_INVALID', message: expect.stringContaining('SECRETS_KEY is not set') },
     });
-    await expect(opened(stage.url, { secretsKey: Buffer.alloc(32, 1) })).rejects.toMatchObject({
+    await expect(opened(stage.url, { SECRETS_KEY: Buffer.alloc(32, 1) })).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',
     });
   });
@@ -154,7 +154,7 @@ onPostgres('the doctor', (stage) => {
   test('fails where a commit can be lost, connections do not suffice, or the key is missing', async () => {
     await stage.sql("UPDATE meta SET value = '99' WHERE name = 'version'");
     const found = await Array.fromAsync(
-      check({ url: stage.url, connections: 1000, secretsKey: undefined, threads: false }),
+      check({ DATABASE_URL: stage.url, DATABASE_POOL: 1000, SECRETS_KEY: undefined }),
     );
     const results = Object.fromEntries(found.map(({ check, result }) => [check, result]));
     expect(results).toMatchObject({

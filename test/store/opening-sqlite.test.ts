@@ -13,7 +13,7 @@ let path: string;
 const stores: EventStore[] = [];
 
 async function opened(threads = false, file = path): Promise<EventStore> {
-  const store = await openStore({ url: `sqlite:${file}`, clock: systemClock, threads });
+  const store = await openStore({ DATABASE_URL: `sqlite:${file}`, clock: systemClock, threads });
   stores.push(store);
   return store;
 }
@@ -115,7 +115,7 @@ describe('a SQLite database', () => {
   });
 
   test('in memory works as one in a file, and leaves none', async () => {
-    const store = await openStore({ url: 'sqlite::memory:', clock: systemClock });
+    const store = await openStore({ DATABASE_URL: 'sqlite::memory:', clock: systemClock });
     await store.record(notified());
     await store.settle(await claimedOne(store, 'media:one'), HANDLED);
     await store.replay({});

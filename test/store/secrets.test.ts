@@ -46,7 +46,7 @@ onEachEngine('secrets', (stage) => {
     key = randomBytes(32);
     return store.rekey(key);
   };
-  const another = () => stage.another(stage.isPostgres ? { secretsKey: key } : {});
+  const another = () => stage.another(stage.isPostgres ? { SECRETS_KEY: key } : {});
 
   test('are live side by side, oldest first, until they retire, and one that is stored again retires no more', async () => {
     const { store, clock } = stage;

@@ -65,9 +65,9 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
   let store: EventStore;
   const another = async (options: Partial<StoreOptions> = {}) => {
     const { url } = database;
-    const secretsKey = kind === 'PostgreSQL' ? { secretsKey: SECRETS_KEY, connections: 4 } : {};
+    const settings = kind === 'PostgreSQL' ? { SECRETS_KEY, DATABASE_POOL: 4 } : {};
     const threads = kind === 'SQLite with threads';
-    const one = await openStore({ url, clock, threads, ...secretsKey, ...options });
+    const one = await openStore({ DATABASE_URL: url, clock, threads, ...settings, ...options });
     stores.push(one);
     return one;
   };

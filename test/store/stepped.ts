@@ -34,7 +34,7 @@ export class Stepped {
   static async start(stage: Stage, name: string, options: Partial<StoreOptions> = {}): Promise<Stepped> {
     const stepped = new Stepped(stage, name);
     const url = `${stage.url}?application_name=${name}`;
-    stepped.#store = await stage.another({ url, ...options });
+    stepped.#store = await stage.another({ DATABASE_URL: url, ...options });
     return stepped;
   }
 

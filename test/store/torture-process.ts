@@ -14,7 +14,12 @@ import { LEASE_MS, type Line, RESOURCES } from './torture.ts';
 const [url = '', seconds = '', seed = '', folder = ''] = process.argv.slice(2);
 const random = seededRandom(Number(seed));
 const secretsKey = url.startsWith('postgres') ? Buffer.alloc(32, 7) : undefined; // as SECRETS_KEY of the tests
-const store = await openStore({ url, clock: systemClock, secretsKey, connections: 5 });
+const store = await openStore({
+  DATABASE_URL: url,
+  clock: systemClock,
+  SECRETS_KEY: secretsKey,
+  DATABASE_POOL: 5,
+});
 const say = (line: Line) => appendFileSync(join(folder, `log.${seed}`), `${JSON.stringify(line)}\n`);
 const end = Date.now() + Number(seconds) * 1000;
 const owner = `process-${seed}`;

@@ -122,4 +122,4 @@ export function databaseForEachTest(): () => DatabaseOfTest {
 }
 
 const opened = (url: string, secretsKey?: Buffer) =>
-  openStore({ url, secretsKey, clock: systemClock, threads: false });
+  openStore({ DATABASE_URL: url, SECRETS_KEY: secretsKey, clock: systemClock, threads: false });

@@ -63,7 +63,7 @@ const fatal: string[] = [];
 const log = pino({ level: 'fatal' }, { write: (line: string) => void fatal.push(line) });
 const guard = guardProcess(log);
 const clock = new VirtualClock();
-const store = await openStore({ url: 'sqlite::memory:', clock });
+const store = await openStore({ DATABASE_URL: 'sqlite::memory:', clock });
 const scripts = new Map<string, (ctx: HandlerContext) => unknown>();
 const handlers: Handlers = {
   media_available: async (event, ctx) => (await scripts.get(event.media_id)?.(ctx)) as Outcome,

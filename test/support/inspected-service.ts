@@ -5,7 +5,7 @@ import { afterEach } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
-import { openConfigured } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open.ts';
 import { testDatabase } from './engine.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
@@ -56,7 +56,7 @@ export async function inspect(
     /** Has processes on its database that were last seen 40 seconds ago. */
     async addGone(...names: readonly string[]): Promise<void> {
       const clock = { ...systemClock, now: () => systemClock.now() - 40_000 };
-      const store = await openConfigured(parseConfig(database?.env ?? env), { clock, threads: false });
+      const store = await openStore({ ...parseConfig(database?.env ?? env), clock, threads: false });
       for (const name of names) {
         const instance = { name, version: '1', startedAt: 0, running: 0 };
         await store.report({ instance, stats: [], refusals: [] });

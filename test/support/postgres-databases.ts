@@ -26,7 +26,7 @@ export async function createDatabase(server: DatabaseServer): Promise<string> {
   await connected(server.adminUrl(), (admin) =>
     admin.query(`CREATE DATABASE ${name} OWNER ${owner} STRATEGY FILE_COPY`),
   );
-  const store = await openStore({ url: server.url(name), clock: systemClock, secretsKey: SECRETS_KEY });
+  const store = await openStore({ DATABASE_URL: server.url(name), clock: systemClock, SECRETS_KEY });
   await store.close();
   return name;
 }

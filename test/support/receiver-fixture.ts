@@ -50,7 +50,7 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   const clock = new JumpingClock();
   const open = async () => {
     const url = `sqlite:${join(directory, 'receiver.db')}`;
-    const opened = await openStore({ url, clock, threads: false });
+    const opened = await openStore({ DATABASE_URL: url, clock, threads: false });
     cleanUps.push(() => opened.close());
     return opened;
   };

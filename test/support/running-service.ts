@@ -7,7 +7,7 @@ import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { createInspector } from '../../src/inspector/index.ts';
 import { type Service, startService } from '../../src/service.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { openConfigured } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open.ts';
 import { type LogLines, logLines } from './log-lines.ts';
 import { SECRET } from './notifications.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -62,7 +62,7 @@ export async function runService(
   const log = logLines();
   const admin = inspected ? createInspector(clock) : undefined;
   const onCommit = (ms: number) => admin?.observer.committed(ms);
-  const store = openConfigured(config, { clock, threads, onCommit }).then(wrap);
+  const store = openStore({ ...config, clock, threads, onCommit }).then(wrap);
   const service = await startService({ config, app, clock, log: log.log, store, admin });
   let stopped: Promise<void> | undefined;
   const stop = () => {

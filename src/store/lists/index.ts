@@ -14,7 +14,6 @@ import type {
   Channels,
   Overview,
   QuarantinePage,
-  QuarantineSummary,
   RunningStart,
   StatePlace,
   States,
@@ -50,9 +49,10 @@ function quarantineReads() {
       return db.all<Quarantined>(sql, { webhook, after, limit });
     },
 
-    async quarantineSummary(db: Db, page: { readonly newest: number }): Promise<QuarantineSummary> {
+    async quarantineSummary(db: Db, page: { readonly newest: number }) {
       const [total, webhooks] = [await quarantineSize(db, {}), await waitingWebhooks(db)];
-      return { total, webhooks, newest: await db.all(newestFirst, page) };
+      const newest = await db.all<Omit<Quarantined, 'seq' | 'token'>>(newestFirst, page);
+      return { total, webhooks, newest };
     },
   };
 }

@@ -1,12 +1,4 @@
-import type {
-  AttemptOutcome,
-  EventId,
-  Pause,
-  Quarantined,
-  StateValue,
-  Status,
-  StoredEvent,
-} from '../stored.ts';
+import type { AttemptOutcome, EventId, Pause, StateValue, Status, StoredEvent } from '../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -169,11 +161,4 @@ export interface WaitingWebhook {
   readonly notifications: number;
   readonly firstAt: number;
   readonly lastAt: number;
-}
-
-export interface QuarantineSummary {
-  readonly total: number;
-  /** the 500 with the most notifications */
-  readonly webhooks: readonly WaitingWebhook[];
-  readonly newest: readonly Omit<Quarantined, 'seq' | 'token'>[];
 }

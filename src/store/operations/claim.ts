@@ -89,7 +89,7 @@ export function claimOperations(d: Dialect) {
      * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
      * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready
      */
-    async recover(db: Db, { held, maxAttempts, limit, now }: Recovery): Promise<string[]> {
+    async recover(db: Db, { held, maxAttempts, limit, now }: Recovery & { limit: number; now: number }) {
       const lost = await db.all<LeasedLane>(expired, { limit, now, held });
       const seqs = lost.map(({ event }) => ({ seq: event }));
       const found = await db.each<Counts>(counts, seqs);
@@ -109,9 +109,7 @@ export function claimOperations(d: Dialect) {
 export interface Recovery {
   /** the leases that the recovering process holds: it has what others took over, or what a failover undid, no more */
   readonly held: readonly string[];
-  readonly limit: number;
   readonly maxAttempts: number;
-  readonly now: number;
 }
 
 type ClaimRow = Omit<Claim, 'late' | 'state'> & { readonly late: number };

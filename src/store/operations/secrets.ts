@@ -45,9 +45,9 @@ export function secretOperations(d: Dialect) {
     },
 
     /** Stores a secret, or changes when it retires. */
-    async putSecret(db: Db, { key, webhookId, secret, createdAt, retireAt }: WebhookSecret & Keyed) {
+    async putSecret(db: Db, { key, ...secret }: WebhookSecret & Keyed) {
       if (!isKeyOf(key, await keyCheck(db, lockKeyCheck))) return undefined;
-      await db.each(put, [sealRow(key, secret, { webhookId, createdAt, retireAt })]);
+      await db.each(put, [sealRow(key, secret)]);
       return true;
     },
 
@@ -55,7 +55,7 @@ export function secretOperations(d: Dialect) {
     async rekey(db: Db, { key, next }: Keyed & { readonly next: Uint8Array }) {
       const secrets = await secretsOf(db, { key }, lockKeyCheck);
       if (!secrets) return undefined;
-      const rows = secrets.map(({ secret, ...row }) => sealRow(next, secret, row));
+      const rows = secrets.map((secret) => sealRow(next, secret));
       await db.all('DELETE FROM secrets');
       await db.each(put, rows);
       await db.all(setKeyCheck, { value: keyCheckOf(next) });
@@ -71,12 +71,9 @@ const TAG_BYTES = 16;
 const KEY_CHECK_TEXT = 'secrets key check';
 
 /** A secret as it is stored. The seal covers the other members too, but for `createdAt`. */
-interface SealedRow {
-  readonly webhookId: string;
+interface SealedRow extends Omit<WebhookSecret, 'secret'> {
   readonly fingerprint: string;
   readonly sealed: string;
-  readonly retireAt: number | undefined;
-  readonly createdAt: number;
 }
 
 /** A sealed secret opens only in its own row, and only while its retirement is unchanged. */
@@ -85,7 +82,7 @@ function purposeOf({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed
 }
 
 /** A webhook's secret, sealed for its row. @param key 32 bytes */
-function sealRow(key: Uint8Array, secret: string, row: Omit<SealedRow, 'sealed' | 'fingerprint'>): SealedRow {
+function sealRow(key: Uint8Array, { secret, ...row }: WebhookSecret): SealedRow {
   // The same for equal secrets, and only for them; it does not reveal a secret.
   const fingerprint = createHmac('sha256', key).update(secret).digest('hex');
   return { ...row, fingerprint, sealed: seal(key, secret, purposeOf({ ...row, fingerprint })) };

@@ -3,9 +3,8 @@ import type { DoneStep, Settlement } from '../stored.ts';
 import { inOrder, type Lane, named } from './record.ts';
 
 /** What tells a claim from every other. */
-export interface LeaseKey {
+export interface LeaseKey extends Lane {
   readonly lease: string;
-  readonly resource: string;
   readonly seq: number;
 }
 

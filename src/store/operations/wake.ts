@@ -3,13 +3,9 @@ import { READY } from '../schema.ts';
 import type { EventId, Status } from '../stored.ts';
 import { inOrder, type Lane, lanesOf, named, openLanes } from './record.ts';
 
-interface Seq {
-  readonly seq: number;
-}
-
 /** A step of a verb for many events. */
 export interface Chosen {
-  readonly seqs: readonly Seq[];
+  readonly seqs: readonly Pick<Due, 'seq'>[];
   /** of the filter: the events may have another status since they were looked up */
   readonly status: Status | undefined;
 }
@@ -74,8 +70,8 @@ export function wakeOperations(d: Dialect) {
   };
 
   /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
-  const lockIdle = async (db: Db, seqs: readonly Seq[]) => {
-    const events = await db.each<Seq & Lane>(found, seqs);
+  const lockIdle = async (db: Db, seqs: Chosen['seqs']) => {
+    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs);
     const lanes = named(events.map(({ resource }) => resource));
     const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
     const running = new Set(locked.map(({ event }) => event));

@@ -34,8 +34,8 @@ const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
 export async function openPostgres(options: StoreOptions): Promise<Engine> {
-  const { url, clock, connections, mustExist } = options;
-  const servers = new Servers(url, connections);
+  const { clock, mustExist } = options;
+  const servers = new Servers(options.DATABASE_URL, options.DATABASE_POOL);
   const operations = operationsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
   const reads = readsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
   await opening(servers, NAME, () =>

@@ -2,7 +2,7 @@ import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { findingsOf } from '../../base/finding.ts';
 import type { Db } from '../dialect.ts';
-import { type Checks, judged, type Raw, type StoreOptions } from '../engine.ts';
+import { type Checks, judged, type Raw, type StoreSettings } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { inTransaction, opening, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';
@@ -65,14 +65,11 @@ const LONG_SNAPSHOT = 300;
 const ROOM = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
 
 /** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
-export async function* check({
-  url,
-  secretsKey,
-  connections: pool = 0,
-}: Omit<StoreOptions, 'clock'>): Checks {
+export async function* check(config: StoreSettings): Checks {
+  const { DATABASE_URL, DATABASE_POOL: pool = 0, SECRETS_KEY } = config;
   let servers: Servers | undefined;
   try {
-    servers = new Servers(url, 1);
+    servers = new Servers(DATABASE_URL, 1);
     const { settings, activity, version } = await inTransaction(servers, 'BEGIN READ ONLY', look);
     const { standby = false, oldest = 0, connected = 0 } = activity ?? {};
     const { fsync, full_page_writes: pages, synchronous_commit: commit } = settings;
@@ -104,9 +101,9 @@ export async function* check({
       [settings.autovacuum !== 'on', 'FAIL', 'claims become slower with each event; set autovacuum = on'],
       [oldest > LONG_SNAPSHOT, 'warn', 'vacuum removes nothing newer: end it (pg_stat_activity shows it)'],
     ]);
-    if (!secretsKey)
+    if (!SECRETS_KEY)
       yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
-    return schema.result === 'ok' && !standby && secretsKey !== undefined;
+    return schema.result === 'ok' && !standby && SECRETS_KEY !== undefined;
   } catch (error) {
     yield findingsOf('database').fail(
       `cannot check the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import { sqlitePathOf } from '../../base/url.ts';
-import type { Engine, StoreOptions } from '../engine.ts';
+import type { Engine, StoreOptions, StoreSettings } from '../engine.ts';
 import { Gathered } from '../gathered.ts';
 import { keyPathOf } from '../key-file.ts';
 import { checkSqlite, sizeOf } from './check.ts';
@@ -21,8 +21,8 @@ import {
 import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
-export async function openEngine({ url, clock, threads = true }: StoreOptions): Promise<Engine> {
-  const path = pathOf(url);
+export async function openEngine({ DATABASE_URL, clock, threads = true }: StoreOptions): Promise<Engine> {
+  const path = pathOf(DATABASE_URL);
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
@@ -98,7 +98,7 @@ const pathOf = (url: string) => sqlitePathOf(url) ?? '';
 export const keySourceOf = (url: string) =>
   pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url));
 
-export const check = ({ url, secretsKey }: Omit<StoreOptions, 'clock'>) =>
-  checkSqlite(pathOf(url), secretsKey);
+export const check = ({ DATABASE_URL, SECRETS_KEY }: StoreSettings) =>
+  checkSqlite(pathOf(DATABASE_URL), SECRETS_KEY);
 
 export const openRaw = (url: string) => openExclusively(pathOf(url));

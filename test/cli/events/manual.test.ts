@@ -48,7 +48,7 @@ async function serve(env: Readonly<Record<string, string>> = {}): Promise<void> 
 
 async function database(operator = qa): Promise<EventStore> {
   const store = await openStore({
-    url: `sqlite:${databaseOf(operator)}`,
+    DATABASE_URL: `sqlite:${databaseOf(operator)}`,
     clock: systemClock,
     threads: false,
   });

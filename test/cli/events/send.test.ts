@@ -14,7 +14,7 @@ let receiver: RunningService;
 let recorded: EventStore;
 beforeAll(async () => {
   receiver = await runService({}, { WEBHOOK_SECRET: SECRET });
-  recorded = await openStore({ url: `sqlite:${receiver.path}`, clock: systemClock, threads: false });
+  recorded = await openStore({ DATABASE_URL: `sqlite:${receiver.path}`, clock: systemClock, threads: false });
 });
 afterAll(async () => {
   await recorded.close();
