@@ -32,7 +32,7 @@ describeInBrowser('a reader', () => {
       async () => {
         const { page } = await openTab();
         await page.goto(`${inspected.url}/events`);
-        await page.waitForSelector('#live[data-state=on]');
+        await page.waitForSelector('#live:text-is("live")');
         const [before, count] = [await rowsOf(page), await inspected.service.store.count({})];
         const { media_id: id } = inspected.mock.createMedia({ site_id: inspected.site });
         await inspected.quiet();
@@ -53,7 +53,7 @@ describeInBrowser('a reader', () => {
           ['/events?status=dead', '.status.dead'],
         ] as const) {
           await page.goto(`${inspected.url}${path}`);
-          await page.waitForSelector('#live[data-state=on]');
+          await page.waitForSelector('#live:text-is("live")');
           const before = await rowsOf(page);
           const [{ id }] = (await inspected.api('/events?status=dead')).events;
           await inspected.service.store.dismiss({ ids: [id] }, 'seen');
@@ -67,7 +67,7 @@ describeInBrowser('a reader', () => {
       async () => {
         const { page } = await openTab();
         await page.goto(inspected.url);
-        await page.waitForSelector('#live[data-state=on]');
+        await page.waitForSelector('#live:text-is("live")');
         const before = Number(await page.textContent('.tile.dead .figure'));
         inspected.mock.createMedia({ site_id: inspected.site });
         await page.waitForSelector(`.tile.dead .figure:text-is("${before + 1}")`);
@@ -164,7 +164,7 @@ describeInBrowser('a reader', () => {
       async () => {
         const { page } = await openTab();
         await page.goto(`${inspected.url}/channels`);
-        await page.waitForSelector('#live[data-state=on]');
+        await page.waitForSelector('#live:text-is("live")');
         expect(await page.locator('.channel.active').count()).toBe(2);
         const id = (await page.textContent('.channel.active a')) ?? '';
         inspected.mock.idleChannel(id);

@@ -62,7 +62,7 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     expect(await page.context().cookies()).toMatchObject([{ name: 'hookkit_session', path: '/hooks' }]);
     await page.click('tbody a');
     expect(page.url()).toMatch(/\/hooks\/events\/[^/]+$/);
-    await page.waitForSelector('#live[data-state=on]');
+    await page.waitForSelector('#live:text-is("live")');
     await page.click('button:text("Replay")');
     expect(page.url()).toMatch(/\/hooks\/events\/[^/]+\?replayed=1$/);
     await page.waitForSelector('text=attempt 3 of replay 1'); // the page has asked for itself again

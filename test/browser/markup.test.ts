@@ -44,7 +44,7 @@ describeInBrowser('markup in a notification', () => {
   const shown = async (path: string, names: readonly string[]) => {
     const { page, complaints } = await openTab();
     await page.goto(`${inspected.url}${path}`);
-    await page.waitForSelector('#live[data-state=on]');
+    await page.waitForSelector('#live:text-is("live")');
     const text = (await page.textContent('main')) ?? '';
     const missing = names.filter((name) => !text.replaceAll('\\"', '"').includes(markup(name)));
     expect({ path, missing }).toEqual({ path, missing: [] });

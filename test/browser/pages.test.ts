@@ -43,7 +43,7 @@ describeInBrowser('a page', () => {
     async (_name, given) => {
       const { page, complaints } = await openTab();
       await page.goto(`${inspected.url}${await pathOf(given)}`);
-      await page.waitForSelector('#live[data-state=on]');
+      await page.waitForSelector('#live:text-is("live")');
       for (const { colorScheme, ...viewport } of [
         { colorScheme: 'light', width: 1280, height: 800 },
         { colorScheme: 'dark', width: 1280, height: 800 },

@@ -20,7 +20,7 @@ describeInBrowser('an open page', () => {
   test('keeps what it shows and says that it is out of date, when the store cannot be reached, until it can', async () => {
     const { page } = await openTab();
     await page.goto(`${inspected.url}/events`);
-    await page.waitForSelector('#live[data-state=on]');
+    await page.waitForSelector('#live:text-is("live")');
     /** Has the list refreshed, which happens once a second at most, until the sign says so. */
     const refreshed = (text: string) =>
       eventually(`the page says ${text}`, async () => {

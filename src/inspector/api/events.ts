@@ -72,7 +72,7 @@ export function isRestricted(filter: EventFilter): boolean {
 }
 
 /** How many events of the same resource are shown on either side of one. */
-const NEIGHBOURS = 20;
+const NEIGHBOURS = 5;
 
 /** `next` is the `before` of the next page. A search that finds less than `limit` events may not have looked at all events yet. */
 export async function events({ store }: Inspected, filter: EventFilter, stretch: Stretch) {

@@ -2,23 +2,20 @@
 
 const sign = document.querySelector('#live');
 
-/** @param {string} text @param {string} state */
-function say(text, state) {
-  if (!sign) return;
-  sign.removeAttribute('hidden');
-  sign.textContent = text;
-  sign.setAttribute('data-state', state);
+/** @param {string} text */
+function say(text) {
+  if (sign) Object.assign(sign, { textContent: text, hidden: false });
 }
 
-document.addEventListener('htmx:sse:after:connection', () => say('live', 'on'));
-document.addEventListener('htmx:sse:error', () => say('not connected', 'off'));
-document.addEventListener('htmx:sse:close', () => say('not connected', 'off'));
+document.addEventListener('htmx:sse:after:connection', () => say('live'));
+document.addEventListener('htmx:sse:error', () => say('not connected'));
+document.addEventListener('htmx:sse:close', () => say('not connected'));
 
 // What a page shows stays (`noSwap`) when its refresh is refused with 5xx, as while the database cannot be reached.
 document.addEventListener('htmx:after:request', (event) => {
   const status = event.detail?.ctx?.response?.status;
-  if (status >= 500) say('out of date', 'off');
-  else if (sign?.textContent === 'out of date') say('live', 'on');
+  if (status >= 500) say('out of date');
+  else if (sign?.textContent === 'out of date') say('live');
 });
 
 // A list must not move while the user reads a row, types or has opened something.

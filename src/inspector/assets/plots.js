@@ -26,6 +26,9 @@ const LINES = {
   ],
 };
 
+/** uPlot keeps each plot in memory until it is destroyed. */
+const drawn = new Map();
+
 const format = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const clock = (at) => (at === null ? '–' : format.format(at * 1000));
 
@@ -57,8 +60,11 @@ function draw(place, columns) {
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
     cursor: { y: false },
   };
-  place.replaceChildren();
-  new uPlot(options, [columns.times, ...LINES[name].map(([column]) => columns[column])], place);
+  drawn.get(place)?.destroy();
+  drawn.set(
+    place,
+    new uPlot(options, [columns.times, ...LINES[name].map(([column]) => columns[column])], place),
+  );
 }
 
 async function refresh() {
@@ -73,4 +79,3 @@ async function refresh() {
 refresh();
 setInterval(refresh, AGAIN_MS);
 for (const event of ['resize', 'visibilitychange']) addEventListener(event, refresh);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', refresh);

@@ -35,13 +35,7 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     '/': async ({ query }, _res, asked) => {
       const known = await stats(inspected, asked);
       const shown = { ...parsed(spanQuery, query), well: wellOf(known, clock.now()) };
-      return {
-        view: 'overview',
-        title: 'Overview',
-        stats: known,
-        webhookPath: config.WEBHOOK_PATH,
-        ...shown,
-      };
+      return { view: 'overview', stats: known, webhookPath: config.WEBHOOK_PATH, ...shown };
     },
     '/events': eventsPage(inspected),
     '/events/replay': bulkPage(inspected, 'replay'),
@@ -49,19 +43,14 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     '/events/:id': eventPage(inspected),
     '/channels': async ({ query }) => {
       const asked = parsed(channelsQuery, query);
-      return {
-        view: 'channels',
-        title: 'Channels',
-        state: asked.state,
-        ...(await channels(inspected, asked)),
-      };
+      return { view: 'channels', state: asked.state, ...(await channels(inspected, asked)) };
     },
-    '/problems': async () => ({ view: 'problems', title: 'Problems', ...(await problems(inspected)) }),
+    '/problems': async () => ({ view: 'problems', ...(await problems(inspected)) }),
     '/refused': async ({ query }) => {
       const [refused, kept] = await Promise.all([refusals(inspected), quarantine(inspected)]);
-      return { view: 'refused', title: 'Refused', ...refused, kept, done: parsed(settled, query) };
+      return { view: 'refused', ...refused, kept, done: parsed(settled, query) };
     },
-    '/webhooks': async () => ({ view: 'webhooks', title: 'Webhooks', ...(await webhooks(inspected)) }),
+    '/webhooks': async () => ({ view: 'webhooks', ...(await webhooks(inspected)) }),
   };
   for (const [path, page] of Object.entries(pages)) {
     router.get(path, async (req, res) => {

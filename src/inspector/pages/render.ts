@@ -10,7 +10,7 @@ export type Page = (
   req: Request,
   res: Response,
   overview: Promise<Overview>,
-) => Promise<{ readonly view: string; readonly title: string; readonly [name: string]: unknown }>;
+) => Promise<{ readonly view: string; readonly [name: string]: unknown }>;
 
 /** The texts of a query or form as they were given, without empty ones, to fill forms and links. */
 export function textsOf(given: object, names: readonly string[]): Record<string, string> {
@@ -26,8 +26,6 @@ export function rootOf({ originalUrl }: Pick<Request, 'originalUrl'>): string {
   return '../'.repeat(path.split('/').length - 2) || './';
 }
 
-/** A part of a page asks for itself again when something has changed, at most once in so many seconds. */
-const refreshing = (seconds: number) => `hx-trigger="changes from:body throttle:${seconds}s, every 15s"`;
 const VIEWS = join(import.meta.dirname, '../views');
 
 /** Sends a page, made from a view and its values. */
@@ -41,8 +39,10 @@ export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: 
   const given = { ...shared, ...words, exact, nav: undefined };
   return (res, view, data) => {
     const url = res.req.originalUrl.slice(1);
+    // A part of a page asks for itself again when something has changed, at most once in so many seconds.
     const live = (id: string, seconds = 1, path = url || './') =>
-      `id="${id}" data-live hx-get="${exact(path)}" hx-select="#${id}" hx-swap="outerMorph" ${refreshing(seconds)}`;
+      `id="${id}" data-live hx-get="${exact(path)}" hx-select="#${id}" hx-swap="outerMorph"` +
+      ` hx-trigger="changes from:body throttle:${seconds}s, every 15s"`;
     const place = { root: rootOf(res.req), url, live };
     res.type('html').send(eta.render(view, { ...given, ...place, ...data }));
   };

@@ -45,11 +45,8 @@ export function eventsPath(filters: Readonly<Record<string, string>>): string {
 export function partsOf(error: string) {
   const isFolded = (line: string) => /^\s+at /.test(line) && !isInUsersFiles(line);
   return error.split(/\n(?=(?:caused by|error \d+): )/).map((part) => {
-    const { true: folded = [], false: shown = [] } = Object.groupBy(
-      part.split('\n'),
-      (line) => `${isFolded(line)}`,
-    );
-    return { shown: shown.join('\n'), folded };
+    const lines = part.split('\n');
+    return { shown: lines.filter((line) => !isFolded(line)).join('\n'), folded: lines.filter(isFolded) };
   });
 }
 
