@@ -24,9 +24,6 @@ export function apiRouter(inspected: Inspected): Router {
       const answer = await answerTo(one, req, inspected.log);
       res.type('json').send(visible(JSON.stringify(answer)));
     });
-  router.use(
-    (_req, res) => void res.status(404).json({ error: 'there is nothing here; see /api/openapi.json' }),
-  );
   return router;
 }
 
@@ -57,11 +54,10 @@ function openApi(endpoints: readonly Endpoint[]): Json {
 }
 
 const STREAM = {
-  summary:
-    'Server-sent events: `changes` whenever something came in, was handled or refused, by this or another process, once a second at most.',
+  summary: 'Server-sent events: `changes` when something came in, was handled or refused, by any process.',
   responses: {
     200: {
-      description: 'data: {"pending": 0, "running": 0, "dead": 0, "quarantined": 0}',
+      description: 'once a second at most; data: {"pending": 0, "running": 0, "dead": 0, "quarantined": 0}',
       content: { 'text/event-stream': { schema: { type: 'string' } } },
     },
   },
@@ -71,8 +67,7 @@ const RESPONSES = {
   200: { description: 'JSON: names as in notifications, times in ISO 8601, null for what is absent' },
   default: {
     description:
-      '{"error": ...}, which says what to do. 400: the request has mistakes; 404: there is no such event; 409: not now; 503: the store ' +
-      'cannot be reached now',
+      '{"error": ...}: 400: the request has mistakes; 404: no such event; 409: not now; 503: the store is away',
   },
 };
 
@@ -98,8 +93,6 @@ function operation({ method, path, summary, input }: Endpoint): Json {
 
 /** How soon listeners hear of a change, also of what other processes did. */
 const EVERY_MS = 1000;
-/** After so many looks without a change, a line keeps connections open. */
-const QUIET_LOOKS = 15;
 /** A reader that is this many bytes behind misses messages; the next message makes its page reload anyway. */
 const MOST_BEHIND = 65_536;
 
@@ -110,7 +103,6 @@ const MOST_BEHIND = 65_536;
 function stream({ store, watch, clock }: Inspected): RequestHandler {
   const listeners = new Set<Response>();
   let seen: string | undefined;
-  let quiet = 0;
   let stop = () => {};
 
   const tell = (text: string) => {
@@ -123,12 +115,10 @@ function stream({ store, watch, clock }: Inspected): RequestHandler {
     if (!found) return EVERY_MS;
     const [{ pending, running, dead, quarantined }] = found;
     const now = JSON.stringify([found, watch.changes]);
+    const data = JSON.stringify({ pending, running, dead, quarantined });
     const hasChanged = seen !== undefined && seen !== now;
     seen = now;
-    quiet = hasChanged ? 0 : quiet + 1;
-    if (hasChanged)
-      tell(`event: changes\ndata: ${JSON.stringify({ pending, running, dead, quarantined })}\n\n`);
-    else if (quiet % QUIET_LOOKS === 0) tell(': still here\n\n');
+    tell(hasChanged ? `event: changes\ndata: ${data}\n\n` : ': still here\n\n'); // which keeps connections open
     return EVERY_MS;
   };
 

@@ -28,8 +28,7 @@ const bulkInput = z.object({
 });
 
 const BULK =
-  'With very many, the answer comes before the end, with `id`: the same request with it says how far it is. One such request at a time: 409 while another is under way. 503 if it ' +
-  'was cut short.';
+  'With very many, the answer comes before the end, with `id`: the same request with it says how far it is. 409 while another is under way.';
 
 /** How long a request waits for the end of a verb for many events. */
 const LONGEST_ANSWER_MS = 10_000;
@@ -86,8 +85,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     }),
     endpoint({
       path: '/events/:id',
-      summary:
-        'One event with its attempts, its finished steps, the state of its resource, and the other events of its resource.',
+      summary: 'One event with its attempts and steps, the state of its resource, and the events around it.',
       input: oneEvent,
       run: ({ id }) => event(inspected, id),
     }),
@@ -113,9 +111,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     }),
     endpoint({
       path: '/problems',
-      summary:
-        'Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. Of each, the newest 10,000 ' +
-        'are looked at.',
+      summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
       run: () => reports.problems(inspected),
     }),
     endpoint({
@@ -136,8 +132,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       method: 'post',
       path: '/quarantine/admit',
-      summary:
-        'Admits from quarantine what a secret that is known now verifies. Storing a secret does so, too.',
+      summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
       input: refused.admitInput,
       run: (which) => refused.admit(inspected, which),
     }),
@@ -151,7 +146,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       path: '/webhooks',
       summary:
-        'Webhooks at the provider, where it can be asked, and those with a stored secret; the secrets themselves are not shown.',
+        'Webhooks at the provider, where it can be asked, and those with a secret, which is not shown.',
       run: () => webhooks(inspected),
     }),
     endpoint({

@@ -8,6 +8,7 @@ import { Refused } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 
 const text = z.string().min(1).max(200);
+const line = z.string().min(1).max(300);
 
 /** An event's id. */
 export const eventIdText = z
@@ -33,28 +34,19 @@ export const filterShape = {
   kind: text
     .optional()
     .describe(
-      `such as media_available; all of a group: ${groupNames.join(', ')}; the name of a kind that this version does not know, or ` +
-        'unknown:NAME where that is the name of a group; unknown: for what names no kind',
+      `media_available; a group: ${groupNames.join(', ')}; unknown:NAME; unknown: for what names none`,
     ),
   status: z.enum(STATUSES).optional(),
   site: text.optional(),
   resource: text
-    .regex(
-      RESOURCE,
-      'must be media:ID or channel:ID, such as media:UUhbHm6C, or else as the list of events shows it',
-    )
+    .regex(RESOURCE, 'must be media:ID or channel:ID, or else as the list of events shows it')
     .optional()
     .describe('media:ID or channel:ID'),
   webhook: text.optional(),
   since: moment.optional().describe('happened then or later; an event without an event_time did not'),
   until: moment.optional().describe('happened before then; an event without an event_time did not'),
   q: text.optional().describe('a text in the body'),
-  error: z
-    .string()
-    .min(1)
-    .max(300)
-    .optional()
-    .describe('the first line of its last error, in which * stands for anything'),
+  error: line.optional().describe('the first line of its last error, in which * stands for anything'),
 } as const;
 
 type Filters = z.output<z.ZodObject<typeof filterShape>>;

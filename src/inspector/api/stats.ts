@@ -207,12 +207,13 @@ export async function newestReceipt(store: EventStore, reach: number, webhook?: 
 
 /** Webhooks of which something came lately, and which have but one secret, that ends soon. A rotated webhook has that, too, but nothing comes of it. */
 async function retiringSoon(store: EventStore, secrets: readonly WebhookSecret[], now: number) {
-  const soon = [...Map.groupBy(secrets, ({ webhookId }) => webhookId)].flatMap(([webhook_id, own]) => {
+  const found = [...Map.groupBy(secrets, ({ webhookId }) => webhookId)].map(async ([webhook_id, own]) => {
     const end = Math.max(...own.map(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt));
-    return end < now + 24 * HOUR_MS ? { webhook_id, retires_at: iso(end) } : [];
+    if (end >= now + DAY_MS) return [];
+    const newest = (await newestReceipt(store, NEAR, webhook_id)) ?? 0;
+    return newest > now - RECENT_MS ? [{ webhook_id, retires_at: iso(end) }] : [];
   });
-  const newest = await Promise.all(soon.map(({ webhook_id: id }) => newestReceipt(store, NEAR, id)));
-  return soon.filter((_, index) => (newest[index] ?? 0) > now - RECENT_MS);
+  return (await Promise.all(found)).flat();
 }
 
 /** Each reason once. */

@@ -4,23 +4,17 @@ import type { Answered } from '../../observer.ts';
 /** Advice for the operator about each rejection: a request that was refused for what it was. */
 const ADVICE = {
   no_token: 'Not from the provider, or a proxy in between drops the Authorization header: let it through.',
-  no_secret:
-    'No secret is stored for this webhook: npx hookkit webhooks import --id WEBHOOK_ID --secret-file FILE.',
-  malformed_token:
-    'Not a JWT. The provider sends "Authorization: Bearer TOKEN": look for a proxy that rewrites it.',
+  no_secret: 'This webhook has no stored secret: npx hookkit webhooks import --id ID --secret-file FILE.',
+  malformed_token: 'Not a JWT, as "Authorization: Bearer TOKEN" should have: does a proxy rewrite it?',
   not_hs256: 'Signed in a way that the provider never uses. If one address repeats it, block that address.',
-  critical_header:
-    'The token demands an extension of JWT that is not understood. The provider never sends one.',
+  critical_header: 'The token demands an extension of JWT, which the provider never does.',
   bad_signature:
     'Signed with another secret than the stored ones: import the right one if the webhook is yours; else the request is forged.',
-  claims_differ:
-    'The body was changed on its way: look for a proxy that rewrites JSON, or an attacker tampered with it.',
-  throttled:
-    'This address failed too often within a minute (REJECT_LIMIT). A notification that verifies is never throttled.',
+  claims_differ: 'The body was changed on its way: by a proxy that rewrites JSON, or an attacker.',
+  throttled: 'This address failed too often within a minute (REJECT_LIMIT). What verifies is let through.',
   malformed_body: 'The body is not a JSON object in UTF-8: a proxy may change or compress it.',
   too_large: 'The body is over BODY_LIMIT. Notifications of the provider are far smaller.',
-  wrong_method:
-    'Notifications come by POST; this was a browser, a scanner or a health check with the wrong path.',
+  wrong_method: 'Notifications come by POST; this was a browser, a scanner or a health check.',
 } as const;
 
 export type RejectionResult = keyof typeof ADVICE;
