@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
+import { admitWaiting } from '../../receiver/admissions.ts';
 import { isAway } from '../../store/lists/event-json.ts';
 import { Refused } from '../guard/refuse.ts';
 import { stats } from './attention.ts';
@@ -53,7 +54,7 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
-  const { store, clock, wake } = inspected;
+  const { store, config, clock, wake } = inspected;
   return [
     endpoint({
       path: '/events',
@@ -133,15 +134,26 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       method: 'post',
       path: '/quarantine/admit',
       summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
-      input: refused.admitInput,
-      run: (which) => refused.admit(inspected, which),
+      input: z.object({ webhook: filterShape.webhook }),
+      run: async ({ webhook }) => {
+        const admitted = await admitWaiting(store, config, webhook);
+        return { admitted, kept: await store.quarantineSize(webhook) };
+      },
     }),
     endpoint({
       method: 'post',
       path: '/quarantine/drop',
       summary: 'Drops notifications from quarantine, for good.',
-      input: refused.dropInput,
-      run: (which) => refused.drop(inspected, which),
+      input: z.object({
+        webhook: filterShape.webhook,
+        before: filterShape.since.describe('only those that came before this time'),
+        all: flag.describe('must be true if neither is given'),
+      }),
+      run: async ({ webhook, before, all }) => {
+        if (webhook === undefined && before === undefined && !all)
+          throw new Refused(400, 'say which notifications: webhook or before, or all: true');
+        return { dropped: await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook) };
+      },
     }),
     endpoint({
       path: '/webhooks',

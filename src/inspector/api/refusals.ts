@@ -1,12 +1,8 @@
-import { z } from 'zod';
 import { cut } from '../../base/text.ts';
-import { admitWaiting } from '../../receiver/admissions.ts';
 import type { Refusals } from '../../store/event-store.ts';
 import { iso, unprovenJson } from '../../store/lists/event-json.ts';
-import { Refused } from '../guard/refuse.ts';
 import { adviceFor } from '../watch/request-results.ts';
-import { flag, type Inspected } from './endpoint.ts';
-import { filterShape } from './events.ts';
+import type { Inspected } from './endpoint.ts';
 import { MOST_GROUPS } from './reports.ts';
 
 /** Refused requests of all processes by reason, webhook and network: the last ones first. `more` counts further groups. */
@@ -62,25 +58,4 @@ export async function quarantine({ store }: Inspected) {
       return { ...json, body: cut(entry.body, LONGEST_BODY) };
     }),
   };
-}
-
-export const admitInput = z.object({ webhook: filterShape.webhook });
-
-/** Admits from quarantine what a secret that is known now verifies. */
-export async function admit({ store, config }: Inspected, { webhook }: z.output<typeof admitInput>) {
-  const admitted = await admitWaiting(store, config, webhook);
-  return { admitted, kept: await store.quarantineSize(webhook) };
-}
-
-export const dropInput = z.object({
-  webhook: filterShape.webhook,
-  before: filterShape.since.describe('only those that came before this time'),
-  all: flag.describe('must be true if neither is given'),
-});
-
-/** Drops notifications from quarantine, for good. @throws Refused if this would be all of them, and nobody said so */
-export async function drop({ store }: Inspected, { webhook, before, all }: z.output<typeof dropInput>) {
-  if (webhook === undefined && before === undefined && !all)
-    throw new Refused(400, 'say which notifications: webhook or before, or all: true');
-  return { dropped: await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook) };
 }
