@@ -71,10 +71,8 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     yield findingsOf('secrets').skipped('it needs the database');
     return undefined;
   }
-  await using ends = new AsyncDisposableStack();
   try {
-    const store = await openStore({ ...config, clock: systemClock, threads: false });
-    ends.defer(() => store.close());
+    await using store = await openStore({ ...config, clock: systemClock, threads: false });
     yield* refuseSeeded(await store.secrets(), config);
     return yield* checkStore(store, config);
   } catch (error) {
