@@ -219,7 +219,8 @@ function left({ events, quarantined, retiring }: Snapshot, now: number): Found {
     quarantined > 0 &&
       minor(
         `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine`,
-        'Store the secret of their webhook: then they are admitted. Drop those of no webhook of yours: `npx hookkit quarantine drop`.',
+        'Store the secret of their webhook: then they are admitted. Drop those of no webhook of yours: ' +
+          '`npx hookkit quarantine drop --webhook ID`.',
         'refused',
       ),
     ...retiring.map(({ webhook_id: id, retires_at: at }) =>
