@@ -60,11 +60,9 @@ function draw(place, columns) {
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
     cursor: { y: false },
   };
+  const data = [columns.times, ...LINES[name].map(([column]) => columns[column])];
   drawn.get(place)?.destroy();
-  drawn.set(
-    place,
-    new uPlot(options, [columns.times, ...LINES[name].map(([column]) => columns[column])], place),
-  );
+  drawn.set(place, new uPlot(options, data, place));
 }
 
 async function refresh() {

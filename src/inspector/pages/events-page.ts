@@ -26,7 +26,7 @@ export function eventsPage(inspected: Inspected): Page {
   return async ({ query }, res) => {
     const shown = { view: 'events', given: textsOf(query, filterNames), statuses: STATUSES, kindNames };
     try {
-      return { ...shown, ...(await listed(inspected, parsed(listQuery, query), shown.given)) };
+      return { ...shown, ...(await listed(inspected, query)) };
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       res.status(error.status);
@@ -35,11 +35,8 @@ export function eventsPage(inspected: Inspected): Page {
   };
 }
 
-async function listed(
-  inspected: Inspected,
-  { before, upto, ...filters }: z.output<typeof listQuery>,
-  given: Readonly<Record<string, string>>,
-) {
+async function listed(inspected: Inspected, query: object) {
+  const { before, upto, ...filters } = parsed(listQuery, query);
   const { store } = inspected;
   const filter = filterOf(filters);
   const upTo = upto ?? (await store.lastSeq());
@@ -51,8 +48,7 @@ async function listed(
   ]);
   // If the page is not full, there are more events to search, but not necessarily more that match.
   const isCutOff = list.next !== null && list.events.length < LIMIT;
-  const again = eventsPath({ ...given, ...(before && { before }), upto: `${upTo}` });
-  return { ...list, matching, fresh, named, filter, before, isCutOff, again };
+  return { ...list, matching, fresh, named, filter, before, upTo, isCutOff };
 }
 
 /** Finds the event, media or channel with the searched text as its id, however old it is. */
@@ -92,12 +88,7 @@ export function eventPage(inspected: Inspected): Page {
 }
 
 const bulkQuery = z.object({ ...filterShape, id: z.uuid().optional() });
-const bulkForm = z.object({
-  ...filterShape,
-  id: z.uuid(),
-  reset_steps: flag,
-  reason: reasonText.optional(),
-});
+const bulkForm = bulkQuery.extend({ id: z.uuid(), reset_steps: flag, reason: reasonText.optional() });
 
 /** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
 export function bulkPage(inspected: Inspected, verb: Verb): Page {

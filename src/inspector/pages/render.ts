@@ -43,7 +43,6 @@ export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: 
     const live = (id: string, seconds = 1, path = url || './') =>
       `id="${id}" data-live hx-get="${exact(path)}" hx-select="#${id}" hx-swap="outerMorph"` +
       ` hx-trigger="changes from:body throttle:${seconds}s, every 15s"`;
-    const place = { root: rootOf(res.req), url, live };
-    res.type('html').send(eta.render(view, { ...given, ...place, ...data }));
+    res.type('html').send(eta.render(view, { ...given, root: rootOf(res.req), url, live, ...data }));
   };
 }
