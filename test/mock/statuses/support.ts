@@ -27,6 +27,10 @@ export interface Sent {
 // biome-ignore lint/suspicious/noExplicitAny: a test says itself what shape it expects
 export type Json = any;
 
+interface Received extends Pick<Response, 'status' | 'headers'> {
+  readonly body: Json;
+}
+
 /** The API under a virtual clock, on a port of its own. */
 export async function startApi(now = NOW) {
   const clock = new VirtualClock(now);
@@ -34,14 +38,14 @@ export async function startApi(now = NOW) {
   const api = createStatusesApi({ clock, random: new Random(1), baseUrl });
   const { url, close } = await listeningOn(createServer(express().use(api.router)));
 
-  async function request(method: string, path: string, sent: Sent = {}) {
+  async function request(method: string, path: string, sent: Sent = {}): Promise<Received> {
     const headers = new Headers(sent.headers);
     if (sent.token !== '') headers.set('Authorization', `Bearer ${sent.token ?? 'alice-rw'}`);
     if (sent.json !== undefined) headers.set('Content-Type', 'application/json');
     const body = sent.json === undefined ? sent.body : JSON.stringify(sent.json);
     const response = await fetch(`${url}${path}`, { method, headers, ...(body != null && { body }) });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: (text && JSON.parse(text)) as Json };
+    return { status: response.status, headers: response.headers, body: text && JSON.parse(text) };
   }
 
   return {
