@@ -104,6 +104,18 @@ async function pages(
 }
 
 onEachEngine('lists', (stage) => {
+  test('show and count what stands on one side of a place, however much came on the other', async () => {
+    const { store } = stage;
+    await recorded(store, ...Array.from({ length: 6 }, (_, n) => notified(`media:${n}`)));
+    const { events } = await store.search({}, { limit: 6 });
+    const upTo = events[3]?.seq ?? 0;
+    const stretch = { limit: 2, reach: 2, upTo };
+    expect((await store.search({}, stretch)).events).toEqual(events.slice(3, 5));
+    expect((await store.search({ status: 'pending' }, stretch)).events).toEqual(events.slice(3, 5));
+    expect(await store.tally({ newerThan: upTo })).toMatchObject({ events: 3 });
+    expect(await store.tally({ newerThan: upTo, resource: 'media:0' })).toMatchObject({ events: 0 });
+  });
+
   test('find what a plain model finds, by any filter, in either order, in pages and reaches of any length', async () => {
     const { store } = stage;
     const all = await filled(stage);

@@ -75,9 +75,15 @@ export function searchReads(d: Dialect) {
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
     const { reach = REACH, upTo } = stretch;
     const params: Record<string, Value> = { reach, upto: upTo, from: after?.seq, time: after?.eventTime };
-    const bySeq = after ? `seq ${beyond} $from` : 'true';
     const conditions = conditionsOf(d, filter, params);
     if (upTo !== undefined) conditions.push('e.seq <= $upto');
+    // Candidates are on the right side of each place: else what came on the other would use up the reach.
+    const bySeq = [
+      'true',
+      ...(after ? [`seq ${beyond} $from`] : []),
+      ...(upTo === undefined ? [] : ['seq <= $upto']),
+      ...(filter.newerThan === undefined ? [] : ['seq > $newer_than']),
+    ].join(' AND ');
     const plan = (candidates: string, by = `e.seq ${direction}`): Plan => {
       return { candidates, conditions: conditions.join(' AND '), order: by, params };
     };
