@@ -92,6 +92,8 @@ export class Watch implements Observer {
     const { store, config, clock, log } = needs;
     this.#needs = needs;
     const stop = repeat(clock, 0, async () => {
+      const overview = await store.overview().catch(() => undefined); // the report that follows says why
+      if (overview) this.#count('backlog', overview.pending);
       await this.#report(needs);
       return EVERY_MS;
     });
@@ -124,8 +126,6 @@ export class Watch implements Observer {
 
   /** What the store does not take is reported with the next. */
   async #store({ store, config, log, running }: ReportNeeds): Promise<void> {
-    const overview = await store.overview().catch(() => undefined); // the report that follows says why
-    if (overview) this.#count('backlog', overview.pending);
     const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
     this.#counted.clear();
     this.#refused.clear();
