@@ -1,3 +1,4 @@
+import { LOOKED_AT } from '../../store/lists/problems.ts';
 import { duration, eventsPath, number, plural, size } from '../pages/words.ts';
 import { adviceFor } from '../watch/request-results.ts';
 import { RECENT_MS, type Snapshot, type Sources, snapshotOf } from './stats.ts';
@@ -84,8 +85,6 @@ const PENDING = eventsPath({ status: 'pending' });
 const WAITED_MS = 300_000;
 const READY_MS = 60_000;
 const OUTAGE = 'If another system is down, pause handling, so that no attempts are used up. ';
-/** The store looks at so many. */
-const LOOKED_AT = 10_000;
 /** So many errors of handlers are told, those with the most events. */
 const MOST_ERRORS = 3;
 

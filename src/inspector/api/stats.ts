@@ -88,7 +88,7 @@ export async function snapshotOf(
       ...figuresOf(recent),
       rejected_since: rejectedSince(recent, newest),
       refused_for: reasonsOf(refused),
-      refused_webhooks: await webhooksLeftOut(store, secrets ?? [], refused),
+      refused_webhooks: await webhooksLeftOut(store, { secrets: secrets ?? [], refused, now }),
     },
     last_2_minutes: figuresOf(latest),
     figures: figuresOf(hour),
@@ -222,23 +222,29 @@ const reasonsOf = (refusals: readonly Refusals[]) => [...new Set(refusals.map(({
 /** What is accepted may overtake what is refused by so much. */
 const SOON_MS = 30_000;
 
-/** Webhooks with a secret of which something was refused lately, and nothing accepted since. Strangers can name any webhook. */
+/** Whether of a webhook something was refused lately, and nothing accepted since. Times are milliseconds since the epoch. */
+export function isLeftOut(at: {
+  readonly refused: number;
+  readonly accepted: number | undefined;
+  readonly now: number;
+}): boolean {
+  return at.refused > at.now - RECENT_MS && (at.accepted ?? 0) < at.refused - SOON_MS;
+}
+
+/** The webhooks with a secret that are left out. Strangers can name any webhook. */
 async function webhooksLeftOut(
   store: EventStore,
-  secrets: readonly WebhookSecret[],
-  refused: readonly Refusals[],
+  { secrets, refused, now }: { secrets: readonly WebhookSecret[]; refused: readonly Refusals[]; now: number },
 ) {
   const known = new Set(secrets.map(({ webhookId }) => webhookId));
   const own = refused.filter(({ webhookId }) => known.has(webhookId));
-  const webhooks = [...Map.groupBy(own, ({ webhookId }) => webhookId)].map(async ([id, refusals]) => ({
-    webhook_id: id,
-    refused: refusals.reduce((sum, { count }) => sum + count, 0),
-    refused_for: reasonsOf(refusals),
-    last_refused_at: iso(Math.max(...refusals.map(({ lastAt }) => lastAt))),
-    last_accepted_at: isoOrNull(await newestReceipt(store, NEAR, id)),
-  }));
-  return (await Promise.all(webhooks)).filter(
-    ({ last_accepted_at: at, last_refused_at: last }) =>
-      at === null || Date.parse(at) < Date.parse(last) - SOON_MS,
-  );
+  const found = [...Map.groupBy(own, ({ webhookId }) => webhookId)].map(async ([id, refusals]) => {
+    const refusedAt = Math.max(...refusals.map(({ lastAt }) => lastAt));
+    const acceptedAt = await newestReceipt(store, NEAR, id);
+    if (!isLeftOut({ refused: refusedAt, accepted: acceptedAt, now })) return [];
+    const sum = refusals.reduce((total, { count }) => total + count, 0);
+    const times = { last_refused_at: iso(refusedAt), last_accepted_at: isoOrNull(acceptedAt) };
+    return [{ webhook_id: id, refused: sum, refused_for: reasonsOf(refusals), ...times }];
+  });
+  return (await Promise.all(found)).flat();
 }

@@ -5,7 +5,7 @@ import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
 import type { Inspected } from './endpoint.ts';
 import { refusalJson } from './refusals.ts';
-import { NEAR, newestReceipt } from './stats.ts';
+import { isLeftOut, NEAR, newestReceipt } from './stats.ts';
 
 /** A page that follows what happens would ask the provider each second. */
 const ASK_EVERY_MS = 60_000;
@@ -41,10 +41,10 @@ export function registeredWebhooks({ config, clock }: AdminNeeds): Inspected['re
 /**
  * The webhooks at the provider and those with a stored secret. The secrets themselves are not shown. `provider` is null if the provider has no
  * such webhook or did not say: `provider_unknown` says why. `fallback`: WEBHOOK_SECRET serves every webhook that never had a stored secret.
- * `last_accepted_at` is null if none of the newest events came by it.
+ * `last_accepted_at` is null if none of the newest events came by it. `left_out`: something of it was refused lately, and nothing accepted since.
  */
 export async function webhooks(inspected: Inspected) {
-  const { store, config, watch } = inspected;
+  const { store, config, watch, clock } = inspected;
   await watch.report();
   const [ever, secrets, refusals] = await Promise.all([
     store.everySecret(),
@@ -55,6 +55,8 @@ export async function webhooks(inspected: Inspected) {
   const { webhooks: known, unknown = null } = await inspected.registered(newest);
   const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(async ({ id, provider, secret }) => {
     const refused = refusals.find(({ webhookId }) => webhookId === id);
+    const accepted = await newestReceipt(store, NEAR, id);
+    const times = { refused: refused?.lastAt ?? 0, accepted, now: clock.now() };
     return {
       webhook_id: id,
       provider: provider ?? null,
@@ -62,8 +64,9 @@ export async function webhooks(inspected: Inspected) {
       secrets: secrets
         .filter(({ webhookId }) => webhookId === id)
         .map(({ createdAt, retireAt }) => ({ created_at: iso(createdAt), retires_at: isoOrNull(retireAt) })),
-      last_accepted_at: isoOrNull(await newestReceipt(store, NEAR, id)),
+      last_accepted_at: isoOrNull(accepted),
       last_refused: refused ? refusalJson(refused) : null,
+      left_out: secret !== 'missing' && isLeftOut(times),
     };
   });
   return {

@@ -2,7 +2,7 @@ import type { Db } from '../dialect.ts';
 import type { Problem } from './types.ts';
 
 /** So many of the newest dead events, and of those that wait, are looked at. */
-const LOOKED_AT = 10_000;
+export const LOOKED_AT = 10_000;
 /** In characters, of an error's first line. */
 const LONGEST = 200;
 
