@@ -3,7 +3,6 @@ import { visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
 import { ReceiverClient, reasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
-import type { Report } from './report-file.ts';
 import { type Reshaping, reshaped } from './reshape.ts';
 import { LeftOut, type RecordedEvent, type Source } from './sources.ts';
 
@@ -15,7 +14,6 @@ export interface HttpReplay extends Reshaping {
   readonly concurrency?: number | undefined;
   /** how long to wait for each answer */
   readonly timeoutMs?: number | undefined;
-  readonly report?: Report | undefined;
   readonly listener?: Listener;
   /** ends the sending; notifications under way are still answered */
   readonly signal?: AbortSignal;
@@ -44,24 +42,24 @@ const WANTED: ReadonlySet<string> = new Set(['accepted', 'duplicate', '200']);
 
 /** Sends the events of a source to a receiver as the provider does, each signed with the key of its webhook. */
 export async function replayOverHttp(source: Source, replay: HttpReplay): Promise<HttpReplayResult> {
-  const { to, keys, report, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
+  const { to, keys, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const leftOut = new LeftOut((text) => listener.say(text));
   using client = new ReceiverClient(to);
   using stage = listener.begin('answered');
   const counts = new Map<string, number>();
   let sent = 0;
-  const send = async ({ id, kind, resource, body, webhookId, share }: RecordedEvent) => {
+  const send = async ({ id, body, webhookId, share }: RecordedEvent) => {
     const key = keys.keyFor(webhookId);
     const answer = key && (await client.post({ body, token: signNotification(body, key), timeoutMs }));
     const outcome = answer ? wordOf(answer) : NO_SECRET;
-    const reason = answer && reasonOf(answer);
-    if (answer && !WANTED.has(outcome) && !counts.has(outcome))
+    if (answer && !WANTED.has(outcome) && !counts.has(outcome)) {
+      const reason = reasonOf(answer);
       listener.say(`${visibleLine(outcome)}${reason === undefined ? '' : ` (${reason})`}: event ${id}`);
+    }
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     if (answer) sent++;
     stage.show(sent, share);
-    await report?.([{ id, kind, resource, outcome, reason }]);
   };
   const events = reshaped(source, replay, { leftOut, clock: systemClock, signal });
   await sendEach(events, send, { concurrency, signal });

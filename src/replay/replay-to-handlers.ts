@@ -3,7 +3,6 @@ import { KitError } from '../base/errors.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
-import type { Report } from './report-file.ts';
 import { isUnderWay, pagesOf } from './sources.ts';
 
 /** How an event can end. */
@@ -25,7 +24,6 @@ export interface HandlerReplay {
   readonly isAwaited?: boolean;
   /** how long to wait until all have ended; undefined: as long as it takes */
   readonly timeoutMs?: number | undefined;
-  readonly report?: Report | undefined;
   readonly listener?: Listener;
   readonly signal?: AbortSignal;
 }
@@ -56,9 +54,9 @@ const GRACE_MS = 10_000;
  * @throws KitError REPLAY_FAILED if it waits, and no process handles the events
  */
 export async function replayToHandlers(store: Store, replay: HandlerReplay): Promise<HandlerReplayResult> {
-  const { dispatcher, graceMs = GRACE_MS, report, timeoutMs = Infinity } = replay;
+  const { dispatcher, graceMs = GRACE_MS, timeoutMs = Infinity } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
-  const isAwaited = dispatcher !== undefined || report !== undefined || replay.isAwaited === true;
+  const isAwaited = dispatcher !== undefined || replay.isAwaited === true;
   const { ids, ...reset } = await resetMatching(store, replay, { listener, signal });
   if (reset.isCut || !isAwaited) return { ...reset, ends: undefined };
   if (ids.length === 0) return { ...reset, ends: new Map() };
@@ -75,7 +73,7 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   };
   dispatcher?.start();
   try {
-    const waiting = { listener, report, signal, stop, until: systemClock.now() + timeoutMs };
+    const waiting = { listener, signal, stop, until: systemClock.now() + timeoutMs };
     return { ...reset, ends: await awaitEnds(store, ids, waiting) };
   } finally {
     await stop();
@@ -140,7 +138,6 @@ async function underWayOf(store: Store, filter: EventFilter): Promise<Set<string
 }
 
 interface Waiting extends Watched {
-  readonly report: Report | undefined;
   /** when to stop waiting, milliseconds since the epoch; Infinity: never */
   readonly until: number;
   /** ends what runs in this process */
@@ -152,7 +149,7 @@ const POLL_MS = 100;
 const LONGEST_QUIET_MS = 15_000;
 
 /**
- * Waits until each of the events has ended, and reports how. At the time limit, or once the signal is aborted, it reports the
+ * Waits until each of the events has ended. At the time limit, or once the signal is aborted, it counts the
  * others with the status that they have then.
  */
 async function awaitEnds(store: Store, ids: readonly string[], waiting: Waiting): Promise<Ends> {
@@ -163,7 +160,6 @@ async function awaitEnds(store: Store, ids: readonly string[], waiting: Waiting)
     const page = ids.slice(from, from + PAGE);
     const events = await whenEnded(store, page, waiting, (ended) => show(from + ended));
     for (const { status } of events) counts.set(status, (counts.get(status) ?? 0) + 1);
-    await waiting.report?.(events.map(outcomeOf));
   }
   return counts;
 }
@@ -198,14 +194,9 @@ function isReady({ status, nextAttemptAt = 0 }: StoredEvent): boolean {
   return status === 'pending' && nextAttemptAt < systemClock.now();
 }
 
-function outcomeOf({ id, kind, resource, status, lastError }: StoredEvent) {
-  return { id, kind, resource, outcome: status, reason: lastError };
-}
-
-const PAUSED =
-  'the events are reset to pending, but handling is paused, and no report was written: npx hookkit resume';
+const PAUSED = 'the events are reset to pending, but handling is paused: npx hookkit resume';
 const UNHANDLED =
-  'the events are reset to pending, but no server handles them, and no report was written: start the server, or use --run';
+  'the events are reset to pending, but no server handles them: start the server, or use --run';
 
 /** The expected ends of a replay. */
 export interface Expectation {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { addCompare } from './compare.ts';
 import { addDismiss } from './dismiss.ts';
 import { addExport } from './export.ts';
 import { addListAndShow } from './list-and-show.ts';
@@ -11,6 +10,5 @@ export function addEvents(program: Command): void {
   const events = program
     .command('events')
     .description('List, replay, dismiss, prune, export and send events.');
-  const verbs = [addListAndShow, addExport, addReplay, addDismiss, addSend, addPrune, addCompare];
-  for (const add of verbs) add(events);
+  for (const add of [addListAndShow, addExport, addReplay, addDismiss, addSend, addPrune]) add(events);
 }

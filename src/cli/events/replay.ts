@@ -6,7 +6,6 @@ import { type Config, loadConfig } from '../../config.ts';
 import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import type { Answers } from '../../replay/replay-over-http.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
-import { withReport } from '../../replay/report-file.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
 import * as sources from '../../replay/sources.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
@@ -20,7 +19,7 @@ import { signingKeys } from './send.ts';
 
 const HELP = `
 Without --to, the replay resets events to pending, and the server handles them again. With --to, it sends them as the provider does.
-A report, --expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.
+--expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.
 
 Examples:
   npx hookkit events replay --kind channels --since 2026-11-19T12:00 --until 2026-11-19T18:00 --dry-run
@@ -29,7 +28,6 @@ Examples:
 interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation {
   readonly all?: true;
   readonly dryRun?: true;
-  readonly report?: string;
   readonly json?: true;
   readonly allowEmpty?: true;
   readonly timeout?: number;
@@ -50,8 +48,7 @@ export function addReplay(events: Command): void {
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
     .addOption(new Option('--all', 'replay every event of the database').conflicts(options.FILTER_FLAGS))
-    .addOption(new Option('--dry-run', 'only count the events and show the first few').conflicts('report'))
-    .option('--report <file>', 'write how each event ended (NDJSON, for `hookkit events compare`)')
+    .option('--dry-run', 'only count the events and show the first few')
     .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.waitingTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .option('--json', 'print the result as JSON')
@@ -142,18 +139,15 @@ async function reset(store: EventStore, { config, flags, filter, dispatcher }: R
   await interruptible('run it again to replay the rest', async (signal) => {
     const waiting = { dispatcher, graceMs: config.SHUTDOWN_GRACE_MS, isAwaited, timeoutMs };
     const how = { filter, resetSteps, ...waiting, listener: onStderr, signal };
-    const result = await withReport(flags.report, async (report) => {
-      const replayed = await toHandlers.replayToHandlers(store, { ...how, report });
-      const { isCut, ends } = replayed;
-      if (signal.aborted && (isCut || ends)) {
-        say(`${toHandlers.eventsWere(replayed.replayed)} reset`);
-        signal.throwIfAborted();
-      }
-      if (replayed.replayed + replayed.underWay === 0) refuseNothing(flags, await store.count(filter));
-      return replayed;
-    });
+    const result = await toHandlers.replayToHandlers(store, how);
+    const { replayed, underWay, isCut, ends } = result;
+    if (signal.aborted && (isCut || ends)) {
+      say(`${toHandlers.eventsWere(replayed)} reset`);
+      signal.throwIfAborted();
+    }
+    if (replayed + underWay === 0) refuseNothing(flags, await store.count(filter));
     await showEnds(result, flags);
-    if (result.ends) toHandlers.checkEnds(result.ends, { expect, failOn });
+    if (ends) toHandlers.checkEnds(ends, { expect, failOn });
   });
 }
 
@@ -209,14 +203,10 @@ async function sendAll(source: sources.Source, sending: Sending, signal: AbortSi
   const keys = await signingKeys(config, flags.secretFile);
   const how = { ...flags, seed, keys, timeoutMs, listener: onStderr, signal };
   const tableOf = ({ counts }: Answers) => countTable(['answer', 'notifications'], counts);
-  const { answers, pruned } = await withReport(flags.report, async (report) => {
-    const result = await replayOverHttp(source, { ...how, report });
-    const { answers, pruned } = result;
-    if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${tableOf(answers)}`);
-    signal.throwIfAborted();
-    if (answers.counts.size === 0) refuseNothing(flags, pruned);
-    return result;
-  });
+  const { answers, pruned } = await replayOverHttp(source, how);
+  if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${tableOf(answers)}`);
+  signal.throwIfAborted();
+  if (answers.counts.size === 0) refuseNothing(flags, pruned);
   if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
   if (flags.json) await printJson(Object.fromEntries(answers.counts));
   else await write(tableOf(answers));

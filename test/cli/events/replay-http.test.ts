@@ -33,14 +33,13 @@ test('keeps the gaps between event times, when stdin is sent as new, and leaves 
 test('tells broken lines with their numbers, when a recording has some, sends the rest and ends with 1', async () => {
   const { url, taken } = await listen();
   const lines = [recordedLine(0), 'garbage', '{"v":2}', '', recordedLine(4), recordedLine(5).slice(0, 50)];
-  const args = ['replay', '--to', url, '--from', '-', '--report', desk().path('report.ndjson')];
+  const args = ['replay', '--to', url, '--from', '-'];
   const run = await desk().events(args, { stdin: lines.join('\n'), env: { WEBHOOK_SECRET: SECRET } });
   expect(run.code).toBe(1);
   expect(run.stderr.match(/^line \d/gm)).toEqual(['line 2', 'line 3', 'line 6']);
   expect(run.stdout).toMatch(/^broken line +3$/m);
   expect(run.stdout).toMatch(/^accepted +2$/m);
   expect(taken.map(({ body }) => body.media_id)).toEqual(['media000', 'media004']);
-  expect(desk().lines('report.ndjson')).toHaveLength(2);
 });
 
 test('sends nothing, when no secret is known for the webhook, and ends with 1', async () => {

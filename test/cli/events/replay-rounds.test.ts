@@ -24,8 +24,7 @@ test('tells no event late, when a server handles them all the while, and hands o
   }
   const handlers = join(import.meta.dirname, '../handlers/late.ts');
   await desk().serve({ HANDLERS: handlers, DIARY: desk().path('diary') });
-  const report = desk().path('r.ndjson');
-  const { code } = await desk().events(['replay', '--kind', 'media_available', '--report', report]);
+  const { code } = await desk().events(['replay', '--kind', 'media_available', '--fail-on', 'dead']);
   expect(code).toBe(0);
   const runs = desk().lines('diary');
   expect(runs).toHaveLength(HANDLED_BEFORE);
