@@ -18,6 +18,21 @@ export function durationOf(text: string): number | undefined {
   return ms <= LONGEST_MS ? ms : undefined;
 }
 
+/** What `momentOf` reads, for people. */
+export const MOMENTS = 'a time: 2026-11-19, 2026-11-19T14:00 (in UTC), 2026-11-19T14:00:00+01:00 or 2h ago';
+
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)(T[\d:.]+)?(Z|[+-]\d\d:\d\d)?$/;
+
+/** A moment as people write it, in milliseconds since the epoch; undefined if it is none. */
+export function momentOf(text: string, now: number): number | undefined {
+  const ago = durationOf(text.replace(/ ago$/, ''));
+  if (ago !== undefined) return now - ago;
+  const [, day = '', clock = 'T00:00', offset = 'Z'] = DATE_TIME.exec(text) ?? [];
+  const time = Date.parse(`${day}${clock}${offset}`);
+  // Date.parse alone reads 30 February as 2 March.
+  return new Date(`${day}T00:00Z`).toJSON()?.startsWith(day) && !Number.isNaN(time) ? time : undefined;
+}
+
 /** `2024-08-27T00:20:57+00:00`: whole seconds, as in a notification's `event_time`. */
 export function wholeSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}+00:00`;

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { z } from 'zod';
 import { systemClock } from '../base/clock.ts';
-import { durationOf } from '../base/duration.ts';
+import { durationOf, MOMENTS, momentOf } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { httpUrlOf } from '../base/url.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
@@ -32,20 +31,11 @@ export function waitingTime(text: string): number {
   throw new InvalidArgumentError('It must be at most 24d.');
 }
 
-export const TIME_HELP =
-  'as 2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00 (UTC without an offset), or 2h ago';
-
-const DATE_TIME = /^(\d{4}-\d\d-\d\d)(T[\d:.]+)?(Z|[+-]\d\d:\d\d)?$/;
-
-/** A moment as people write it, in milliseconds since the epoch: a date, a date and time, or how long ago. */
+/** A moment as people write it, in milliseconds since the epoch. */
 export function moment(text: string): number {
-  const ago = durationOf(text.replace(/ ago$/, ''));
-  if (ago !== undefined) return systemClock.now() - ago;
-  const [, day, clock = 'T00:00', offset = 'Z'] = DATE_TIME.exec(text) ?? [];
-  const time = Date.parse(`${day}${clock}${offset}`);
-  // Date.parse alone reads 30 February as 2 March.
-  if (z.iso.date().safeParse(day).success && !Number.isNaN(time)) return time;
-  throw new InvalidArgumentError(`It must be a time, ${TIME_HELP}.`);
+  const time = momentOf(text, systemClock.now());
+  if (time !== undefined) return time;
+  throw new InvalidArgumentError(`It must be ${MOMENTS}.`);
 }
 
 /**
@@ -87,7 +77,7 @@ export function withFilter(command: Command): Command {
     .option('--site <id>', 'the site of the event')
     .option('--resource <media:ID|channel:ID>', 'the media or channel of the event', resource)
     .option('--webhook <id>', 'the webhook that delivered the event')
-    .option('--since <time>', `the event happened at this time or later: ${TIME_HELP}`, moment)
+    .option('--since <time>', `the event happened at this time or later: ${MOMENTS}`, moment)
     .option('--until <time>', 'the event happened before this time', moment)
     .option('--q <text>', 'a text somewhere in the body of the event')
     .option('--error <text>', 'the first line of its last error; * stands for anything')
@@ -130,7 +120,7 @@ export function withBody(command: Command, webhook: string): Command {
     .option('--channel <id>', 'channel_id')
     .option('--site <id>', `site_id (default: ${SITE})`)
     .option('--webhook <id>', webhook)
-    .option('--event-time <time>', `event_time: ${TIME_HELP} (default: now)`, moment)
+    .option('--event-time <time>', `event_time: ${MOMENTS} (default: now)`, moment)
     .addOption(new Option('--body <file>', 'take exactly this file (-: stdin) instead').conflicts(members));
 }
 

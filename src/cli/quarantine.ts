@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
+import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { unprovenJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
-import { moment, TIME_HELP } from './options.ts';
+import { moment } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 
 type Flags = { webhook?: string; json?: true };
@@ -28,7 +29,7 @@ export function addQuarantine(program: Command): void {
   quarantine
     .command('drop')
     .description('Drop notifications for good, such as those of a webhook that is deleted.')
-    .option('--before <time>', `only those that came before this time: ${TIME_HELP}`, moment)
+    .option('--before <time>', `only those that came before this time: ${MOMENTS}`, moment)
     .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
     .action(drop);
   for (const command of quarantine.commands)

@@ -25,8 +25,7 @@ type Stats = Awaited<ReturnType<typeof stats>>;
 async function status({ json }: { readonly json?: true }): Promise<void> {
   const config = loadConfig();
   const told = await withDatabase(config, (store) => stats({ store, config, clock: systemClock }));
-  const { last_hour: _, ...figures } = told;
-  if (json) await printJson(figures);
+  if (json) await printJson(told);
   else for (const line of linesOf(told)) await print(visibleLine(line));
   const grave = told.concerns.filter((concern) => concern.grave).length;
   if (grave > 0) throw new KitError('CHECK_FAILED', `${grave} of these need attention now`);

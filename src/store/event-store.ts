@@ -191,13 +191,13 @@ export class EventStore {
    * memory meanwhile.
    */
   async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Changed> {
-    const { resetSteps = false, after, onStep, onReady, signal } = options;
+    const { resetSteps = false, onStep, onReady, signal } = options;
     const upTo = await this.lastSeq();
     const until = this.#clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
     const held: Reset[] = [];
     let running = 0;
     try {
-      for await (const seqs of this.#matching(filter, upTo, after)) {
+      for await (const seqs of this.#matching(filter, upTo)) {
         if (signal?.aborted) break;
         const reset = await this.#engine.write('reset', { seqs, status: filter.status, resetSteps, until });
         running += reset.running;
@@ -216,9 +216,9 @@ export class EventStore {
   }
 
   /** The places of events that match, oldest first, a wave of some hundred at a time. */
-  async *#matching(filter: EventFilter, upTo: number, start?: string) {
+  async *#matching(filter: EventFilter, upTo: number) {
     const page = (after: string | undefined) => this.search(filter, { after, limit: WAVE, upTo }, 'oldest');
-    for await (const { events } of stepsFrom(start, page))
+    for await (const { events } of stepsFrom(undefined, page))
       if (events.length > 0) yield events.map(({ seq }) => ({ seq }));
   }
 

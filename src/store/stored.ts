@@ -153,8 +153,6 @@ export interface BulkOptions {
 export interface ReplayOptions extends BulkOptions {
   /** forgets the stored results of `ctx.once`, so that every step runs again */
   readonly resetSteps?: boolean | undefined;
-  /** starts after this event, in the order of receipt: where another replay was cut short */
-  readonly after?: string | undefined;
   /** called after each commit that makes events ready, with their number so far; the next commit waits for the promise */
   readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
 }

@@ -42,7 +42,7 @@ test.each(wrong)('hookkit %s is refused with 2, and says what is wrong', async (
 test.each<[(text: string) => unknown, string, RegExp]>([
   [wholeNumber(1), '0', /whole number from 1/],
   [waitingTime, '25d', /at most 24d/],
-  [moment, '2026-02-30', /It must be a time, as 2026-11-19/],
+  [moment, '2026-02-30', /It must be a time: 2026-11-19/],
   [resource, 'UUhbHm6C', /media:ID or channel:ID/],
 ])('%p refuses %j as a value, and says what it takes', (parse, text, told) => {
   expect(() => parse(text)).toThrow(told);

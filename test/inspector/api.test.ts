@@ -99,7 +99,7 @@ describe('the description of the API', () => {
       return Object.keys(requestBody.content['application/json'].schema.properties);
     };
     const bulk = [...names, 'dry_run', 'all', 'id'];
-    expect(members('replay')).toEqual([...bulk, 'before', 'reset_steps']);
+    expect(members('replay')).toEqual([...bulk, 'reset_steps']);
     expect(members('dismiss')).toEqual([...bulk, 'reason']);
   });
 });
@@ -265,7 +265,6 @@ describe('reports', () => {
     expect(stats.events).toEqual({ pending: 0, running: 0, dead: 1 });
     expect(stats).toMatchObject({ oldest_pending_at: null, quarantined: 1 });
     expect(stats.last_10_minutes).toMatchObject({ accepted: 7, duplicate: 1, rejected: 1 });
-    expect(stats.last_hour.times).toHaveLength(60);
   });
 });
 

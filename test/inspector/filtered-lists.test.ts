@@ -35,7 +35,7 @@ test.each([
 });
 
 test.each([
-  ['since', 'garbage', 'since: must be a date'],
+  ['since', 'garbage', 'since: must be a time'],
   ['resource', 'UUhbHm6C', 'resource: must be media:ID or channel:ID'],
   ['q', 'x'.repeat(300), 'q: '],
 ])('the form keeps what was typed and says what is wrong, when %s is %s', async (name, value, said) => {

@@ -46,10 +46,9 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
   const { verbs, clock } = inspected;
   const progress = verbs.start(filter, wanted, id);
   if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle);
-  const { events, last, problem, isOver } = progress;
+  const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: false, ...(!isOver && { id: progress.id }) };
-  const goOn = last === undefined ? 'the same request' : `the same request with "before": "${last}"`;
-  throw new Refused(503, `it was cut short after ${events} events (${problem}): ${goOn} goes on`);
+  throw new Refused(503, `it was cut short after ${events} events (${problem}): ask again for the rest`);
 }
 
 /** Every route of the API but the stream and the OpenAPI description. */
@@ -71,11 +70,9 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/events/replay',
       summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,
       input: bulkInput.extend({
-        before: eventIdText.optional().describe('goes on where a replay was cut short, as its error says'),
         reset_steps: flag.describe('forget the stored results of ctx.once'),
       }),
-      run: ({ before, reset_steps: resetSteps, ...given }) =>
-        bulk(inspected, given, { verb: 'replay', before, resetSteps }),
+      run: ({ reset_steps: resetSteps, ...given }) => bulk(inspected, given, { verb: 'replay', resetSteps }),
     }),
     endpoint({
       method: 'post',

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { systemClock } from '../../base/clock.ts';
+import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { digestOf } from '../../notification/json.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
@@ -16,18 +18,12 @@ export const eventIdText = z
   .refine((id) => isEventId(id), 'is not an event id')
   .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
 
-/** A time in a request: a date, or a date and time with an offset. Parsed to milliseconds since the epoch. */
-const moment = z
-  .union(
-    [
-      z.iso.datetime({ offset: true }),
-      z.iso.datetime({ local: true }).transform((text) => `${text}Z`),
-      z.iso.date(),
-    ],
-    'must be a date, or a date and a time, such as 2026-11-19 or 2026-11-19T14:00',
-  )
-  .transform((text) => Date.parse(text))
-  .describe('2026-11-19, 2026-11-19T14:00 or 2026-11-19T14:00:00+01:00; UTC without an offset');
+/** A time in a request, parsed to milliseconds since the epoch. */
+export const moment = z.string().transform((text, { addIssue }) => {
+  const time = momentOf(text, systemClock.now());
+  if (time === undefined) addIssue(`must be ${MOMENTS}`);
+  return time ?? z.NEVER;
+});
 
 /** Filters of events. An empty value counts as absent, since forms send every field. */
 export const filterShape = {
@@ -43,8 +39,8 @@ export const filterShape = {
     .optional()
     .describe('media:ID or channel:ID'),
   webhook: text.optional(),
-  since: moment.optional().describe('happened then or later; an event without an event_time did not'),
-  until: moment.optional().describe('happened before then; an event without an event_time did not'),
+  since: moment.optional().describe(`happened then or later: ${MOMENTS}`),
+  until: moment.optional().describe('happened before then'),
   q: text.optional().describe('a text in the body'),
   error: line.optional().describe('the first line of its last error, in which * stands for anything'),
 } as const;

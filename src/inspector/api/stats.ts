@@ -92,7 +92,6 @@ export async function snapshotOf(
     },
     last_2_minutes: figuresOf(latest),
     figures: figuresOf(hour),
-    last_hour: seriesOf(hour, 'hour', now),
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
       .filter(([kind]) => kind !== '')
       .map(([kind, sums]) => ({ kind, ...membersOf(OF_KIND, (result) => countOf(sums, result)) }))

@@ -15,14 +15,12 @@ export interface Wanted {
   readonly reason?: string | undefined;
   /** of a replay */
   readonly resetSteps?: boolean;
-  /** goes on where an earlier replay was cut short */
-  readonly before?: string | undefined;
 }
 
 /** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
 function change({ store, wake }: Parts, filter: EventFilter, wanted: Wanted, options: BulkOptions = {}) {
-  const { verb, reason = '', resetSteps, before: after } = wanted;
-  if (verb === 'replay') return store.replay(filter, { ...options, resetSteps, after, onReady: wake });
+  const { verb, reason = '', resetSteps } = wanted;
+  if (verb === 'replay') return store.replay(filter, { ...options, resetSteps, onReady: wake });
   return store.dismiss(filter, reason, options);
 }
 
@@ -56,8 +54,6 @@ export interface Progress {
   events: number;
   /** how many it has left out, as handlers run them */
   running: number;
-  /** the last event that a replay has reset */
-  last: string | undefined;
   /** why it was cut short */
   problem: string | undefined;
   isOver: boolean;
@@ -100,8 +96,7 @@ export class BulkVerbs {
     }
     const [oldest] = this.known.keys();
     if (this.known.size >= REMEMBERED && oldest !== undefined) this.known.delete(oldest);
-    const { verb, before: last } = wanted;
-    const progress = { id, verb, events: 0, running: 0, last, problem: undefined, isOver: false };
+    const progress = { id, verb: wanted.verb, events: 0, running: 0, problem: undefined, isOver: false };
     this.known.set(id, progress);
     this.idle = this.#run(progress, filter, wanted);
     return progress;
@@ -117,7 +112,6 @@ export class BulkVerbs {
     const { signal } = this.#stop;
     const onStep = (ids: readonly string[]) => {
       progress.events += ids.length;
-      if (progress.verb === 'replay') progress.last = ids.at(-1) ?? progress.last;
     };
     try {
       const { running } = await change(this.#parts, filter, wanted, { signal, onStep });

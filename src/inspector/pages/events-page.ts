@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { alike } from '../../store/lists/problems.ts';
-import { isEventId, STATUSES } from '../../store/stored.ts';
+import { STATUSES } from '../../store/stored.ts';
 import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterOf, filterShape } from '../api/events.ts';
@@ -40,29 +40,14 @@ async function listed(inspected: Inspected, query: object) {
   const { store } = inspected;
   const filter = filterOf(filters);
   const upTo = upto ?? (await store.lastSeq());
-  const [list, matching, fresh, named] = await Promise.all([
+  const [list, matching, fresh] = await Promise.all([
     events(inspected, filter, { after: before, limit: LIMIT, upTo }),
     store.tally(filter, 1),
     store.tally({ ...filter, newerThan: upTo }, 1),
-    namedBy(inspected, filter.q),
   ]);
   // If the page is not full, there are more events to search, but not necessarily more that match.
   const isCutOff = list.next !== null && list.events.length < LIMIT;
-  return { ...list, matching, fresh, named, filter, before, upTo, isCutOff };
-}
-
-/** Finds the event, media or channel with the searched text as its id, however old it is. */
-async function namedBy({ store }: Inspected, q: string | undefined) {
-  if (q === undefined) return [];
-  const found = isEventId(q) ? await store.event(q) : undefined;
-  if (found) return [{ path: `events/${q}`, text: `Event ${q}` }];
-  const resources = q.includes(':') ? [q] : [`media:${q}`, `channel:${q}`];
-  const lists = await Promise.all(
-    resources.map((resource) => store.search({ resource }, { limit: 1, reach: 1 })),
-  );
-  return resources
-    .filter((_, index) => (lists[index]?.events.length ?? 0) > 0)
-    .map((resource) => ({ path: eventsPath({ resource }), text: `All events of ${resource}` }));
+  return { ...list, matching, fresh, filter, before, upTo, isCutOff };
 }
 
 /** What alike errors have in common: all but the ids, numbers and times in their messages. */
