@@ -33,12 +33,9 @@ test.each([
   expect(stderr).not.toContain('EPIPE');
 });
 
-test.each([
-  [['replay', '--all', '--run', '--expect', 'dead'], 'did not end as dead'],
-  [['send', '--to', 'http://127.0.0.1:1/', '--kind', 'media_created', '--media', 'm'], 'no answer'],
-])('%j fails all the same, when nobody reads what it prints', async (args, why) => {
+test('a command fails all the same, when nobody reads what it prints', async () => {
   await desk().fill(3);
-  const { stderr } = await pipeTo('true', args);
-  expect(stderr).toContain(why);
+  const { stderr } = await pipeTo('true', ['replay', '--all', '--run', '--expect', 'dead']);
+  expect(stderr).toContain('did not end as dead');
   expect(stderr).toMatch(/\ncode 1\n$/);
 });

@@ -279,11 +279,12 @@ testOfFiles(
     const { operator, serve, register, happen } = post();
     await serve();
     await register();
-    const key = () => readFileSync(join(operator.directory, 'data', 'receiver.db.key'), 'utf8');
-    const before = key();
+    const file = join(operator.directory, 'data', 'receiver.db.key');
+    const before = readFileSync(file, 'utf8');
     const [rekey = ''] = operating('Change the key', 1);
     expect((await operator.type(rekey)).stdout).toContain('sealed under the new key');
-    expect(key()).not.toBe(before);
+    expect(readFileSync(file, 'utf8')).not.toBe(before);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
     await happen(2);
     await handledIn(operator.directory, 2);
   },

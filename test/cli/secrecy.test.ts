@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createCommand, hookOf, type Installation, install, SITE } from '../support/installation.ts';
 
@@ -68,13 +68,4 @@ test('no command and no log line has a secret or a token in it', () => {
 (existsSync('/proc/self/cmdline') ? test : test.skip)('no process has a secret in its arguments', () => {
   expect(argumentLists.length).toBeGreaterThan(5);
   for (const secret of secrets) expect(argumentLists.join('\n').includes(secret)).toBe(false);
-});
-
-test('no file has a secret that is stored, but for the key in its own', () => {
-  const directory = dirname(here.path);
-  for (const name of readdirSync(directory).filter((file) => !file.endsWith('.key'))) {
-    const bytes = readFileSync(join(directory, name));
-    for (const secret of secrets)
-      expect({ name, found: bytes.includes(secret) }).toEqual({ name, found: false });
-  }
 });

@@ -18,7 +18,6 @@ const PART = [
   'test/receiver/service',
   'test/cli/operating',
   'test/house',
-  'test/demo',
 ];
 
 let place: string;

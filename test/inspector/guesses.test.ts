@@ -1,10 +1,8 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { Guesses } from '../../src/inspector/guard/guesses.ts';
-import { eventually } from '../support/eventually.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { logLines } from '../support/log-lines.ts';
-import { rawConnection } from '../support/raw-http.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
 const inspect = inspectedForEachTest();
@@ -117,47 +115,5 @@ describe('every guess', () => {
       ['a', 49],
       ['others', 409],
     ]);
-  });
-});
-
-const cleanUps: (() => void)[] = [];
-afterEach(() => {
-  for (const cleanUp of cleanUps.splice(0)) cleanUp();
-});
-
-async function connectedTo(url: string) {
-  const connection = await rawConnection(Number(new URL(url).port));
-  cleanUps.push(() => connection.destroy());
-  return connection;
-}
-
-const requestFor = (path: string, ...headers: string[]) =>
-  [`GET ${path} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n');
-const authorized = `Authorization: Bearer ${TOKEN}`;
-
-test('what comes behind a request on a connection waits for its answer, when that never ends, and is not looked at', async () => {
-  const { url } = await inspect({}, { ADMIN_TOKEN: TOKEN });
-  const connection = await connectedTo(url);
-  connection.write(
-    requestFor('/api/stream', authorized) + requestFor('/api/stats', 'Authorization: Bearer a-wrong-one'),
-  );
-  await eventually('there is an answer', () => connection.received().includes(': listening'));
-  const metrics = await fetch(`${url}/metrics`, {
-    headers: { Authorization: authorized.slice(15) },
-  });
-  expect(await metrics.text()).toContain('webhook_admin_guesses_total{result="wrong"} 0');
-});
-
-test('connections of strangers are closed, when there are too many, and a client with the token is let in once the others are closed for their silence', async () => {
-  const { url } = await inspect({}, { ADMIN_TOKEN: TOKEN });
-  const strangers = await Promise.all(Array.from({ length: 520 }, () => connectedTo(url)));
-  let closed = 0;
-  for (const stranger of strangers) void stranger.closed.then(() => closed++);
-  await eventually('those beyond the bound are closed', () => closed >= 20);
-  await eventually('there is an answer', async () => {
-    const answer = await fetch(`${url}/api/stats`, {
-      headers: { Authorization: authorized.slice(15) },
-    }).catch(() => undefined);
-    return answer?.status === 200;
   });
 });

@@ -2,12 +2,13 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import type { EventStore, ReplayOptions } from '../../src/store/event-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { HANDLED, settleAll } from '../support/claiming.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
+import { storeWith } from '../support/receiver-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
@@ -40,19 +41,15 @@ beforeEach(() => {
 
 /** A store whose replays do what a test wants after each step. */
 const stepped = (store: EventStore): EventStore =>
-  new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target);
-      if (name !== 'replay') return typeof member === 'function' ? member.bind(target) : member;
-      return (filter: object, options: ReplayOptions) =>
-        target.replay(filter, {
-          ...options,
-          async onStep(ids) {
-            await options.onStep?.(ids);
-            await afterStep();
-          },
-        });
-    },
+  storeWith(store, {
+    replay: (filter, options) =>
+      store.replay(filter, {
+        ...options,
+        async onStep(ids) {
+          await options?.onStep?.(ids);
+          await afterStep();
+        },
+      }),
   });
 
 /** A service with so many handled events, which handles none of those that are reset. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { KitError } from '../../src/base/errors.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, notification } from '../support/genuine.ts';
@@ -7,7 +6,6 @@ import { receiversForEachTest, storeWith } from '../support/receiver-fixture.ts'
 
 const start = receiversForEachTest();
 const numbered = (number: number) => notification({ media_id: `media${number}` });
-const away = () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'no disk'));
 
 /** A store whose commits wait until they are released. */
 function heldStore() {
@@ -23,18 +21,6 @@ function heldStore() {
     });
   return { state, wrap };
 }
-
-describe('a store that cannot commit', () => {
-  test('makes the answer 503, when it cannot look for a secret that may have been stored a moment ago', async () => {
-    let fails = false;
-    const { app } = await start({
-      wrap: (store) => storeWith(store, { everySecret: () => (fails ? away() : store.everySecret()) }),
-    });
-    fails = true;
-    expect((await deliver(app, notification(), 'perhaps new')).status).toBe(503);
-    expect((await deliver(app, notification())).status).toBe(200); // what is known verifies all the same
-  });
-});
 
 describe('a store that is slow', () => {
   test('has each request wait, and acknowledges it once its commit is on disk', async () => {

@@ -116,19 +116,6 @@ describe('a refused notification', () => {
 });
 
 describe('a notification in quarantine', () => {
-  test('is admitted, once its secret is stored, as received', async () => {
-    const receiver = await start({ secrets: {} });
-    const { app, store, keyring, events } = receiver;
-    await deliver(app, text, LATE);
-    expect(await keptIn(receiver)).toHaveLength(1);
-    await store.addSecret(WEBHOOK, LATE);
-    await keyring.refresh();
-    expect(await admitQuarantined(store, keyring)).toBe(1);
-    expect(only(await events())).toMatchObject({ body: text, status: 'pending', deliveries: 1 });
-    expect(await store.quarantined()).toEqual([]);
-    expect((await deliver(app, text, LATE)).body.status).toBe('duplicate');
-  });
-
   test('stays, when the stored secret does not verify it, or is of another webhook', async () => {
     const { store, keyring, events } = await start({ secrets: { [WEBHOOK]: ['another'], other: [LATE] } });
     await keep(store, 3);

@@ -14,6 +14,9 @@ import { startProcess } from '../support/service-process.ts';
 const database = databaseForEachTest();
 const envOf = (key: Buffer) => ({ ...database().env, SECRETS_KEY: key.toString('base64') });
 
+const rekey = (key: Buffer, stdin: string, ...more: readonly string[]) =>
+  runCli(['secrets', 'rekey', '--json', ...more], { env: envOf(key), stdin });
+
 async function statusOfAnother(url: string): Promise<number> {
   const body = bodyOf(900);
   const headers = { authorization: `Bearer ${signNotification(body, keyOf('perhaps-a-new-secret'))}` };
@@ -26,8 +29,10 @@ test('a server that runs with the old SECRETS_KEY takes what it can verify, when
   const { url, stop } = await runService({}, { ...envOf(SECRETS_KEY), WEBHOOK_SECRET: '' });
   expect((await deliver(url, bodyOf(1))).status).toBe(200);
   const next = randomBytes(32);
-  const run = await runCli(['secrets', 'rekey'], { env: envOf(SECRETS_KEY), stdin: next.toString('base64') });
+  const run = await rekey(SECRETS_KEY, next.toString('base64'));
   expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(run.stdout)).toEqual({ sealed: 1 });
+  await expect(database().open(SECRETS_KEY)).rejects.toMatchObject({ code: 'STORE_UNUSABLE' });
   expect((await deliver(url, bodyOf(2))).status).toBe(200);
   expect(await statusOfAnother(url)).toBe(503);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -37,6 +42,19 @@ test('a server that runs with the old SECRETS_KEY takes what it can verify, when
   expect((await deliver(again.url, bodyOf(3))).status).toBe(200);
   expect(await statusOfAnother(again.url)).toBe(401);
 }, 60_000);
+
+test('a new key is refused with 2, when it is none, the one in use, or given where the key is in a file, and nothing is changed', async () => {
+  const store = await database().open(SECRETS_KEY);
+  await store.addSecret('hook0001', SECRET);
+  const runs = [
+    await rekey(SECRETS_KEY, 'too short'),
+    await rekey(SECRETS_KEY, SECRETS_KEY.toString('base64')),
+    await rekey(Buffer.alloc(0), '', '--secret-file', 'any'),
+  ];
+  expect(runs.map(({ code }) => code)).toEqual([2, 2, 2]);
+  for (const { stderr } of runs) expect(stderr).not.toContain(SECRETS_KEY.toString('base64'));
+  expect(await (await database().open(SECRETS_KEY)).secrets()).toMatchObject([{ secret: SECRET }]);
+});
 
 /** All that is sealed in the database file now. */
 function sealedIn(): string[] {

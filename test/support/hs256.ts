@@ -25,10 +25,3 @@ export function tokenOf(claims: string, secret: string, options: TokenOptions = 
   const input = `${segment(typeof header === 'string' ? header : JSON.stringify(header))}.${segment(claims)}`;
   return `${input}.${hmacOf(input, secret, hmac)}`;
 }
-
-/** A token's parts: header and claims as texts, the signature as it stands. */
-export function partsOf(token: string): { header: string; claims: string; signature: string; input: string } {
-  const [header = '', claims = '', signature = ''] = token.split('.');
-  const text = (part: string) => Buffer.from(part, 'base64url').toString('utf8');
-  return { header: text(header), claims: text(claims), signature, input: `${header}.${claims}` };
-}

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto';
-import { api, at, DAY, MINUTE, useApi } from './support.ts';
+import { api, at, DAY, useApi } from './support.ts';
 
 // The real client from the npm registry, unchanged, over HTTP.
 useApi();
@@ -129,31 +129,4 @@ test('deletes a status and writes it again, when it has a file, from the text th
   });
   expect(again).toMatchObject({ content: '<p>a &#38; b</p>', mediaAttachments: [{ id: media.id }] });
   expect(again.id).not.toBe(id);
-});
-
-test('pages through 45 records, from the newest down and from the oldest up', async () => {
-  const ids = Array.from({ length: 45 }, (_, n) => String(45 - n));
-  for (let n = 0; n < 45; n++) await schedule(`number ${n}`, DAY * (1 + Math.floor(n / 25)));
-  for (const limit of [7, 1000]) {
-    const down: string[] = [];
-    for await (const page of client().scheduledStatuses.list({ limit }))
-      down.push(...page.map(({ id }) => id));
-    expect(down).toEqual(ids);
-    const up: string[] = [];
-    for await (const page of client().scheduledStatuses.list({ minId: '0', limit }).setDirection('prev'))
-      up.unshift(...page.map(({ id }) => id));
-    expect(up).toEqual(ids);
-  }
-});
-
-test('an error is told to masto, when the token or the record is none, or the time is too soon', async () => {
-  const unknown = client('nobody').scheduledStatuses.list();
-  expect(await problem(unknown)).toEqual([401, 'The access token is invalid']);
-  const { id } = await schedule('mine', DAY);
-  const record = client().scheduledStatuses.$select(id);
-  const missing = client('bob-rw').scheduledStatuses.$select(id);
-  const tried = [missing.fetch(), missing.update({ scheduledAt: at(DAY) }), missing.remove()];
-  for (const one of tried) expect(await problem(one)).toEqual([404, 'Record not found']);
-  const text = 'Validation failed: Scheduled at The scheduled date must be in the future';
-  expect(await problem(record.update({ scheduledAt: at(MINUTE) }))).toEqual([422, text]);
 });
