@@ -166,6 +166,13 @@ export function useEnvFile(path: string): void {
   namedFile = path;
 }
 
+let isDevDatabase = false;
+
+/** Works on the database of `hookkit dev`. */
+export function useDevDatabase(): void {
+  isDevDatabase = true;
+}
+
 /** The file of settings that counts beside the environment. */
 function envFile(): string {
   return resolve(namedFile ?? '.env');
@@ -219,7 +226,8 @@ export function variablesOfFile(): Environment {
  * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
  */
 export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Config {
-  return parseConfig({ ...environmentWithFile(), ...fixed }, settingsSource());
+  const config = parseConfig({ ...environmentWithFile(), ...fixed }, settingsSource());
+  return isDevDatabase ? { ...config, DATABASE_URL: config.DEV_DATABASE_URL } : config;
 }
 
 /**

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { openLog } from '../base/log.ts';
-import { type Config, isWatched, loadConfig } from '../config.ts';
+import { type Config, isWatched, loadConfig, useDevDatabase } from '../config.ts';
 import { type Key, replayLast, takeKeys } from '../dev/keys.ts';
 import { prettyLog } from '../dev/pretty-log.ts';
 import { introduction, SITE, setDevStage, tellingEnds } from '../dev/stage.ts';
@@ -29,9 +29,9 @@ export function addDev(program: Command): void {
 
 /** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */
 function devConfig(): Config {
+  useDevDatabase();
   const config = loadConfig({ HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DRAIN_MS: '0' });
-  const SHUTDOWN_GRACE_MS = Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS);
-  return { ...config, DATABASE_URL: config.DEV_DATABASE_URL, SHUTDOWN_GRACE_MS };
+  return { ...config, SHUTDOWN_GRACE_MS: Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS) };
 }
 
 async function dev({ tick, seed }: { tick?: true; seed?: number }): Promise<void> {

@@ -77,12 +77,11 @@ export function introduction(
   config: Config,
   { handlers }: ReadyApp,
 ): string {
-  const url = config.DATABASE_URL;
   const lacking = kindNames.filter((kind) => handlers[kind] === undefined);
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
 mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}; it begins anew at each restart
-database  ${resolve(sqlitePathOf(url) ?? '')}, for other commands DATABASE_URL=${url}
+database  ${resolve(sqlitePathOf(config.DATABASE_URL) ?? '')}, for other commands --dev: npx hookkit events list --dev
 handlers  ${handlersFile(config)}
           ${lacking.length === 0 ? 'for all kinds' : `none for ${lacking.join(', ')}`}
 ${service.pages.map((path) => `page      ${service.adminUrl}/app${path}\n`).join('')}

@@ -77,6 +77,12 @@ test('a file of settings is named with its mistakes, and the environment goes be
   expect(stderr).toMatch(/with \S+\/other\.env has 1 mistake:\n {2}PORT: "eighty"/);
 });
 
+test('--dev means the database of dev, whatever DATABASE_URL says', async () => {
+  const env = { DATABASE_URL: 'sqlite:./receiver.db', DEV_DATABASE_URL: 'sqlite:./own.db' };
+  expect((await run(['events', 'list'], env)).stderr).toContain('./receiver.db');
+  expect((await run(['events', 'list', '--dev'], env)).stderr).toContain('./own.db');
+});
+
 test('handlers that do not load end what needs them with 1, with file and line', async () => {
   const { code, stderr } = await run(['serve'], { HANDLERS: join(directory, 'throws.ts') });
   expect(code).toBe(1);
