@@ -185,7 +185,7 @@ export class TestReceiver {
 
   /** Resolves when what is ready was handled; time does not go on, so that retries wait. @throws as `settled` */
   async handled(): Promise<void> {
-    await this.#pass(2 * GATHER_MS); // after so long new events are claimed
+    await this.#pass(GATHER_MS); // after so long new events are claimed
     await this.#rest();
   }
 
@@ -448,9 +448,10 @@ export class TestReceiver {
     await this.#quiet();
     while (this.now() < end) {
       const life = await this.#life;
+      const soon = this.now() + GATHER_MS;
       const event = life?.isAtWork
         ? (life.clock.nextDue() ?? end)
-        : Math.max(await this.#nextEvent(), this.now() + GATHER_MS);
+        : Math.max(soon, end > soon ? await this.#nextEvent() : end);
       const moment = Math.min(end, event, this.#clock.nextDue() ?? end);
       await this.#clock.advance(Math.max(0, moment - this.now()));
       (await this.#life)?.clock.leap(this.now());
@@ -461,10 +462,10 @@ export class TestReceiver {
   /** When the next event falls due, or it is worth looking whether the lease of one whose process died has run out. */
   async #nextEvent(): Promise<number> {
     if (await this.#isCrashed()) return Infinity;
-    const pending = await this.#stored({ status: 'pending' });
-    const running = await this.#stored({ status: 'running' });
+    const open = await (await this.#store).overview();
+    const pending = open.pending > 0 ? await this.#stored({ status: 'pending' }) : [];
     // In small steps: a dispatcher that sleeps for longer spares the leases of others.
-    const again = this.now() + (running.length > 0 ? this.#config.LEASE_MS / 4 : 0);
-    return Math.min(...[...pending, ...running].map(({ nextAttemptAt = again }) => nextAttemptAt));
+    const looks = open.running > 0 ? [this.now() + this.#config.LEASE_MS / 4] : [];
+    return Math.min(...looks, ...pending.map(({ nextAttemptAt = looks[0] ?? this.now() }) => nextAttemptAt));
   }
 }
