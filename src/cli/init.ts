@@ -6,7 +6,7 @@ import { line, print } from './output.ts';
 const HELP = `
 The command overwrites nothing: if a file is in the way, it names the file and writes nothing.
 
-Recipes, which docs/recipes.md describes: ${recipeNames().join(', ')}`;
+Recipes, which docs/patterns.md describes: ${recipeNames().join(', ')}`;
 
 export function addInit(program: Command): void {
   program

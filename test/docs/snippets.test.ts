@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -12,19 +12,14 @@ import { testReceiver } from '../../src/testing/index.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
+import { snippetsOf } from '../support/snippets.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
-/** Every TypeScript block of every page, and the file of src/handlers/ that it becomes. */
-const snippets = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).flatMap((page) =>
-  [
-    ...readFileSync(join(root, page), 'utf8').matchAll(/^ *```(?:ts|typescript)\b[^\n]*\n(.*?)^ *```$/gms),
-  ].map(([, code = ''], index) => {
-    const name = `${page.replace(/\W/g, '-').toLowerCase()}-${index + 1}`;
-    return { name, page, code, file: `src/handlers/${name}.ts` };
-  }),
-);
+/** Every TypeScript block of every page; it becomes a file of src/handlers/. */
+const snippets = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).flatMap(snippetsOf);
+const pathOf = (name: string) => `src/handlers/${name}`;
 
 /** What the compiler says of a file that returns on some paths only: handlers may, our own code does not. */
 const PARTIAL_RETURN = 'error TS7030';
@@ -38,7 +33,7 @@ let errors: readonly string[];
 beforeAll(() => {
   copy = copyProgram();
   copyFileSync(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
-  for (const { file, code } of snippets) writeFileSync(join(copy, file), code);
+  for (const { file, code } of snippets) writeFileSync(join(copy, pathOf(file)), code);
   writeFileSync(join(copy, WRONG), 'export const wrong: number = "text";\n');
   const config = { extends: './tsconfig.json', include: ['src'] };
   writeFileSync(join(copy, 'tsconfig.snippets.json'), JSON.stringify(config));
@@ -51,14 +46,14 @@ afterAll(() => rmSync(copy, { recursive: true }));
 
 /** The module of the first snippet of a page that has these addresses, or texts, changed to those of stand-ins. */
 async function load(page: string, stead: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
-  const { name, code } = present(
+  const { file: name, code } = present(
     snippets.find((one) => one.page === page && Object.keys(stead).every((from) => one.code.includes(from))),
   );
   const changed = Object.entries(stead).reduce((all, [from, to]) => {
     expect(all).toContain(from);
     return all.replaceAll(from, to);
   }, code);
-  const file = join(copy, `src/handlers/${name}-with-stand-ins.ts`);
+  const file = join(copy, pathOf(`with-stand-ins-${name}`));
   writeFileSync(file, changed);
   return import(pathToFileURL(file).href);
 }
@@ -79,8 +74,8 @@ describe('the TypeScript of README and docs', () => {
     expect([...pages]).toEqual(expect.arrayContaining(['README.md', 'docs/handlers.md', 'docs/mock.md']));
   });
 
-  test.each(snippets)('compiles, when $name is a file of src/handlers/', ({ file }) => {
-    const mistakes = errors.filter((line) => line.startsWith(file) && !line.includes(PARTIAL_RETURN));
+  test.each(snippets)('compiles, when $file is a file of src/handlers/', ({ file }) => {
+    const mistakes = errors.filter((line) => line.startsWith(pathOf(file)) && !line.includes(PARTIAL_RETURN));
     expect(mistakes).toEqual([]);
   });
 
@@ -117,28 +112,9 @@ describe('the handler of', () => {
       expect(reasons[1]).toEqual(['retry', 'the page is not built yet']);
     });
   });
-
-  test('docs/handlers.md announces once, when it runs again', async () => {
-    const bodies: string[] = [];
-    const network: RequestListener = async (req, res) => {
-      bodies.push(await text(req));
-      res.end('{"id":"post-1"}');
-    };
-    await standIn(network, async (url) => {
-      const { media } = await load('docs/handlers.md', { 'https://social.example': url });
-      await using kit = await testReceiver({ handlers: media as Handlers });
-      kit.failNext();
-      await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
-      await kit.settled();
-      expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 2 });
-      expect(bodies).toEqual(['New: UUhbHm6C']);
-      const announced = kit.log().filter(({ msg }) => msg === 'announced');
-      expect(announced).toMatchObject([{ post: 'post-1' }, { post: 'post-1' }]);
-    });
-  });
 });
 
-describe('the code of docs/handlers.md', () => {
+describe('the code of docs/guide.md and docs/handlers.md', () => {
   /** A shop of which the mail server is down at first. */
   const shopWithout = (mails: number) => {
     const charged: string[] = [];
@@ -153,7 +129,7 @@ describe('the code of docs/handlers.md', () => {
   };
 
   test('charges twice, or once, as it says, when the mail server is down', async () => {
-    const made = await load('docs/handlers.md', { chargingTwice: 'chargingTwice' });
+    const made = await load('docs/guide.md', { chargingTwice: 'chargingTwice' });
     for (const [name, charges] of [
       ['chargingTwice', 2],
       ['chargingOnce', 1],
@@ -166,20 +142,6 @@ describe('the code of docs/handlers.md', () => {
       expect(shop.charged).toHaveLength(charges);
       expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 2 });
     }
-  });
-
-  test('takes down the post that an earlier event has left in the state of its media', async () => {
-    const { media } = await load('docs/handlers.md', { 'take the post down': 'take the post down' });
-    await using kit = await testReceiver({ handlers: media as Handlers });
-    await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
-    await kit.settled();
-    expect(await kit.state('media:UUhbHm6C')).toEqual({ post: 'post of UUhbHm6C' });
-    await kit.deliver('media_deleted', { media_id: 'UUhbHm6C' });
-    await kit.settled();
-    expect(kit.log()).toContainEqual(
-      expect.objectContaining({ msg: 'take the post down', post: 'post of UUhbHm6C' }),
-    );
-    expect(await kit.state('media:UUhbHm6C')).toEqual({});
   });
 
   test('publishes to the CMS of its settings, and shows what it has published', async () => {

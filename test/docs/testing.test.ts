@@ -2,10 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
+import { placed, type Snippet, snippetsOf } from '../support/snippets.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8');
-const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+const snippets = snippetsOf('docs/testing.md');
+/** A file of handlers, and their test. */
+const guide = snippetsOf('docs/guide.md').filter(({ file }) => /^pages\b/.test(file));
 
 const root = new URL('../../', import.meta.url);
 
@@ -17,18 +20,12 @@ beforeEach(async () => {
 });
 
 /** What tests print, run as by `npm run test:handlers` from files beside the project: Node has the project's own compiled. */
-function failingRun(files: Readonly<Record<string, string>>): string {
-  const paths = Object.entries(files).map(([name, code]) => {
-    const path = join(directory, name);
-    const placed = code
-      .replaceAll("'webhook-receiver-kit/testing'", `'${root}src/testing/index.ts'`)
-      .replaceAll("'webhook-receiver-kit'", `'${root}src/index.ts'`);
-    writeFileSync(path, placed);
-    return path;
-  });
+function failingRun(files: readonly Omit<Snippet, 'page'>[]): string {
+  for (const { file, code } of files) writeFileSync(join(directory, file), placed({ code }));
+  const tests = files.filter(({ code }) => code.includes("'node:test'"));
   // Node tells its tests that they are run by a test already.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const args = ['--test', '--test-isolation=none', ...paths];
+  const args = ['--test', '--test-isolation=none', ...tests.map(({ file }) => join(directory, file))];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
   expect([status, stderr]).toEqual([1, '']);
   return stdout;
@@ -39,14 +36,13 @@ test('npm run test:handlers runs the tests that stand beside the handlers', () =
   expect(scripts['test:handlers']).toBe('node --test "src/handlers/**/*.test.ts"');
 });
 
-test('the tests of docs/testing.md pass, when each is a file of src/handlers/, and one that fails says so, with the history that stands there', () => {
-  expect(snippets).toHaveLength(5);
-  const code = snippets.at(-1) ?? '';
+test('the tests of docs/testing.md and docs/guide.md pass, when each is a file of src/handlers/, and one that fails says so, with the history that stands there', () => {
+  expect([snippets.length, guide.length]).toEqual([5, 2]);
+  const code = snippets.at(-1)?.code ?? '';
   const byLateAlone = code.replaceAll('isNewest(ctx, event.event_time)', '!ctx.late');
   expect(byLateAlone).not.toBe(code);
-  const files = Object.fromEntries(snippets.map((snippet, index) => [`${index}.test.ts`, snippet]));
-  const printed = failingRun({ ...files, 'late.test.ts': byLateAlone });
-  expect(printed).toMatch(/tests 6\n.*suites 0\n.*pass 5\n.*fail 1\n/);
+  const printed = failingRun([...snippets, ...guide, { file: 'late.test.ts', code: byLateAlone }]);
+  expect(printed).toMatch(/tests 7\n.*suites 0\n.*pass 6\n.*fail 1\n/);
   expect(printed).toMatch(/late\.test\.ts/);
   const [, history = 'none'] =
     /it is this one:\n\n```\n(.*?)```/s.exec(page.replace('\nit is', ' it is')) ?? [];

@@ -1,0 +1,139 @@
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { beforeAll, expect, test } from '@jest/globals';
+import type { DefinedApp, Handlers } from '../../src/index.ts';
+import {
+  type Check,
+  everyCrash,
+  type Happening,
+  matrix,
+  type Start,
+  type TestReceiver,
+  testReceiver,
+} from '../../src/testing/index.ts';
+import { present } from '../support/only.ts';
+import { size } from '../support/sizes.ts';
+import { placed, snippetsOf } from '../support/snippets.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const snippets = [...snippetsOf('docs/guide.md'), ...snippetsOf('docs/patterns.md')];
+const HISTORIES = { random: size({ small: 4, full: 400 }), most: size({ small: 12, full: 400 }) };
+const MEDIA = { media_id: 'UUhbHm6C' };
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  symlinkSync(new URL('../../node_modules', import.meta.url), join(directory, 'node_modules'));
+});
+
+/** The module of a snippet. @typeParam Module what it exports */
+async function pattern<Module>(file: string): Promise<Module> {
+  const path = join(directory, file);
+  writeFileSync(path, placed(present(snippets.find((snippet) => snippet.file === file))));
+  return import(pathToFileURL(path).href);
+}
+
+/** Checks what is left when notifications come in any order and more than once, and wherever the process dies. */
+async function holds<W>(
+  happened: readonly Happening[],
+  begin: (start: Start) => Promise<W>,
+  check: Check<W>,
+): Promise<void> {
+  await matrix(happened, begin, check, HISTORIES);
+  const all = async (start: Start) => {
+    const kits: TestReceiver[] = [];
+    const world = await begin(async (options) => {
+      const kit = await start(options);
+      kits.push(kit);
+      return kit;
+    });
+    for (const [kind, members] of happened)
+      await kits[0]?.deliver<'media_created'>(kind as 'media_created', members);
+    return world;
+  };
+  await everyCrash(all, check);
+}
+
+test('no deleted media has a page', async () => {
+  const { pages } = await pattern<{ pages(cms: object): Handlers }>('pages.ts');
+  const begin = async (start: Start) => {
+    const shown = new Set<string>();
+    const put = async (mediaId: string) => void shown.add(mediaId);
+    const remove = async (mediaId: string) => void shown.delete(mediaId);
+    await start({ handlers: () => pages({ put, remove }) });
+    return shown;
+  };
+  const happened: Happening[] = [
+    ['media_available', MEDIA],
+    ['media_deleted', MEDIA],
+    ['media_available', { media_id: 'another' }],
+  ];
+  await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual(['another']));
+});
+
+test('each reupload is counted once', async () => {
+  const { handlers } = await pattern<{ handlers: Handlers }>('reuploads.ts');
+  const happened: Happening[] = [
+    ['media_reuploaded', MEDIA],
+    ['media_reuploaded', MEDIA],
+  ];
+  const begin = async (start: Start) => void (await start({ handlers }));
+  await holds(happened, begin, async (kit) => {
+    expect((await kit.state('media:UUhbHm6C')).reuploads).toHaveLength(2);
+  });
+});
+
+test('a hundred tracks are translated at two calls a second, and none of them is dead', async () => {
+  const { translations } = await pattern<{ translations(translate: object): DefinedApp }>('translations.ts');
+  const translated = new Set<string>();
+  const calls: number[] = [];
+  const translate = async (trackId: string) => {
+    const isFull = calls.filter((at) => at > kit.now() - 1000).length === 2;
+    if (isFull) return new Response(null, { status: 429, headers: { 'Retry-After': '1' } });
+    calls.push(kit.now());
+    translated.add(trackId);
+    return new Response();
+  };
+  await using kit: TestReceiver = await testReceiver({ app: translations(translate) });
+  for (let number = 0; number < 100; number++)
+    await kit.deliver('track_created', { track_id: `track${number}`, media_id: `media${number}` });
+  await kit.settled();
+  expect(translated.size).toBe(100);
+  const ends = (await kit.events()).map(({ status, attempts }) => `${status} after ${attempts}`);
+  expect(new Set(ends)).toEqual(new Set(['handled after 1']));
+});
+
+test('the announcement waits for both events, and is made once', async () => {
+  const { complete } = await pattern<{ complete(announce: object): Handlers }>('complete.ts');
+  const begin = async (start: Start) => {
+    const keys: string[] = [];
+    const kit = await start({ handlers: () => complete(async (_id: string, key: string) => keys.push(key)) });
+    return { keys, kit };
+  };
+  const happened: Happening[] = [
+    ['media_available', MEDIA],
+    ['conversions_complete', MEDIA],
+  ];
+  await holds(happened, begin, (_kit, { keys }) =>
+    expect(new Set(keys)).toEqual(new Set(['announce UUhbHm6C'])),
+  );
+  await using kit = await testReceiver({ handlers: complete(async () => expect(1).toBe(2)) });
+  await kit.deliver('media_available', MEDIA);
+  await kit.settled();
+  expect(await kit.event()).toMatchObject({ status: 'skipped', lastError: 'the other one has not come' });
+});
+
+test('a kind that the kit does not know is handled, and any other is skipped', async () => {
+  const { handlers } = await pattern<{ handlers: Handlers }>('expired.ts');
+  await using kit = await testReceiver({ handlers });
+  const members = { webhook_id: 'any', site_id: 's', event_time: '2026-01-01T00:00:00Z' };
+  for (const event of ['media_expired', 'media_invented'])
+    await kit.deliverBody({ event, ...MEDIA, ...members });
+  await kit.settled();
+  expect(await kit.events()).toMatchObject([
+    { status: 'handled', resource: 'media:UUhbHm6C' },
+    { status: 'skipped', lastError: 'no handler for media_invented' },
+  ]);
+});
