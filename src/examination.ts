@@ -30,10 +30,9 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
-  const { loaded, findings } = await checkApp(config);
+  const loaded = yield* checkApp(config);
   for (const { name, meant } of misspeltInFile(Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
-  yield* findings;
   const webhooks = yield* examineStore(config);
   yield* examineNetwork(config, examination, webhooks);
 }

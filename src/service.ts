@@ -68,14 +68,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     let phase: Phase = 'open';
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
-    const server = boundedServer(receiver, {
-      bodyLimit: config.BODY_LIMIT,
-      headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
-      requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
-      keepAliveTimeoutMs: config.KEEP_ALIVE_TIMEOUT_MS,
-      maxConnections: config.MAX_CONNECTIONS,
-    });
     const { HOST: host, PORT: port } = config;
+    const server = boundedServer(receiver, config);
     const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });
     const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(async () => {

@@ -8,14 +8,15 @@ import { KitError, messageOf } from './errors.ts';
 /** Importing it would load Node's fetch and WebSocket as well, which take 8 MB of every server. */
 const { createServer } = process.getBuiltinModule('node:http');
 
-export interface BoundedServerOptions {
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  readonly keepAliveTimeoutMs: number;
+/** By the names of their settings. */
+export interface Bounds {
+  readonly HEADERS_TIMEOUT_MS: number;
+  readonly REQUEST_TIMEOUT_MS: number;
+  readonly KEEP_ALIVE_TIMEOUT_MS: number;
   /** largest body that a request may have, in bytes */
-  readonly bodyLimit: number;
+  readonly BODY_LIMIT: number;
   /** connections held open at once; Node closes further ones as they come */
-  readonly maxConnections: number;
+  readonly MAX_CONNECTIONS: number;
 }
 
 /** Room for headers other than the token. */
@@ -27,19 +28,19 @@ export function largestHead(bodyLimit: number): number {
 }
 
 /** An HTTP server that drops clients that are too slow or too many, and has one request of a connection under way. */
-export function boundedServer(app: RequestListener, options: BoundedServerOptions): Server {
-  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, bodyLimit, maxConnections } = options;
+export function boundedServer(app: RequestListener, bounds: Bounds): Server {
+  const headersTimeout = bounds.HEADERS_TIMEOUT_MS;
   const server = createServer(
     {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: Math.max(requestTimeoutMs, headersTimeoutMs),
-      keepAliveTimeout: keepAliveTimeoutMs,
-      maxHeaderSize: largestHead(bodyLimit), // with Node's 16 KiB a large body could never be verified
-      connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+      headersTimeout,
+      requestTimeout: Math.max(bounds.REQUEST_TIMEOUT_MS, headersTimeout),
+      keepAliveTimeout: bounds.KEEP_ALIVE_TIMEOUT_MS,
+      maxHeaderSize: largestHead(bounds.BODY_LIMIT), // with Node's 16 KiB a large body could never be verified
+      connectionsCheckingInterval: Math.min(1000, headersTimeout),
     },
     oneAtATime(app),
   );
-  server.maxConnections = maxConnections;
+  server.maxConnections = bounds.MAX_CONNECTIONS;
   return server;
 }
 

@@ -58,8 +58,7 @@ function check({ strict, json }: { strict?: true; json?: true }): Promise<void> 
 
 /** All checks of the handlers, one after another. A problem is a finding, never an error. */
 async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): AsyncGenerator<Finding> {
-  const { loaded, findings } = await checkApp(config);
-  yield* findings;
+  const loaded = yield* checkApp(config);
   if (!loaded) return yield findingsOf('everything else').skipped('it needs handlers that load');
   const finding = findingsOf('kinds');
   const missing = kindNames.filter((kind) => !loaded.handlers[kind]);

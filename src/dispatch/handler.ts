@@ -113,10 +113,9 @@ export function defineHandlers<App = unknown>(handlers: Handlers<App>): Handlers
 
 /**
  * Combines handlers of several files.
- * @throws TypeError if two of them take the same kind, or if one is a promise: handlers would silently never run
+ * @throws TypeError if two of them take the same kind
  */
 export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[]): Handlers<App> {
-  if (parts.some(isPromise)) throw new TypeError('handlers to combine are a promise: await it');
   const combined: Record<string, unknown> = {};
   for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
     if (handler === undefined) continue; // as where one is mounted only if it is configured

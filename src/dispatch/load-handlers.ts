@@ -18,24 +18,18 @@ const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
  * The module of the handlers, as a path.
  * @throws KitError HANDLERS_UNUSABLE if there is no such file
  */
-export function handlersFile(config: Pick<Config, 'HANDLERS'>): string {
-  const files = possibleFiles(config);
+export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
+  const files = (HANDLERS === undefined ? USUAL : [HANDLERS]).map((path) => resolve(projectFolder(), path));
   const file = files.find((path) => existsSync(path));
   if (file !== undefined) return file;
   const missing =
-    config.HANDLERS === undefined
+    HANDLERS === undefined
       ? `there are no handlers in ${projectFolder()}: it has neither ${USUAL.join(' nor ')}`
       : `there is no ${files[0]}, which HANDLERS names`;
   const advice = isPackage
     ? 'Run hookkit in the folder of your receiver, or name the module of your handlers in HANDLERS. npx hookkit init writes a receiver'
     : 'Name the module of your handlers in HANDLERS; a relative path begins at the folder of the kit';
   throw new KitError('HANDLERS_UNUSABLE', `${missing}. ${advice}`);
-}
-
-/** Where the module of the handlers may be; the first that is there is meant. */
-function possibleFiles({ HANDLERS }: Pick<Config, 'HANDLERS'>): readonly string[] {
-  const files = HANDLERS === undefined ? USUAL : [HANDLERS];
-  return files.map((path) => resolve(projectFolder(), path));
 }
 
 /**
@@ -51,26 +45,24 @@ function readApp({ settings, ...app }: DefinedApp): ReadyApp {
   return { ...app, settings: settings && loadSettingsOf(settings) };
 }
 
-/** Loads the handlers, and reads the settings of their app: names, never values. */
-export async function checkApp(
+/** Loads the handlers, and reads the settings of their app: names, never values. @returns undefined if they do not load */
+export async function* checkApp(
   config: Pick<Config, 'HANDLERS'>,
-): Promise<{ readonly findings: readonly Finding[]; readonly loaded: DefinedApp | undefined }> {
+): AsyncGenerator<Finding, DefinedApp | undefined> {
   let check = findingsOf('handlers');
-  const findings: Finding[] = [];
   let loaded: DefinedApp | undefined;
   try {
     loaded = await loadDefinition(config);
     const { handlers, settings } = loaded;
     const kinds = kindNames.filter((kind) => handlers[kind]);
-    findings.push(check.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`));
-    if (!settings) return { findings, loaded };
+    yield check.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);
     check = findingsOf('settings');
     readApp(loaded);
-    findings.push(check.ok(`no mistakes in ${Object.keys(settings.shape).join(', ') || 'them'}`));
+    if (settings) yield check.ok(`no mistakes in ${Object.keys(settings.shape).join(', ') || 'them'}`);
   } catch (error) {
-    findings.push(check.fail(messageOf(error)));
+    yield check.fail(messageOf(error));
   }
-  return { findings, loaded };
+  return loaded;
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
@@ -85,10 +77,7 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<
   throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
 }
 
-interface Exported {
-  readonly app?: unknown;
-  readonly handlers?: unknown;
-}
+type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
 const MEMBERS = ['settings', 'start', 'handlers', 'routes'];
 

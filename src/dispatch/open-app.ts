@@ -36,8 +36,8 @@ export async function openApp(
   const ctx = { settings, log, signal: stop.signal };
   const { app: value, close } = await failing('start', async (): Promise<Started<unknown>> => {
     if (!start) return { app: undefined };
-    const started: unknown = await start(ctx);
-    if (isStarted(started)) return started;
+    const started = await start(ctx);
+    if ('app' in Object(started)) return started;
     const must = 'must return { app, close }: what handlers share, and a function that closes it';
     throw new TypeError(`it returned ${shown(started)}, and ${must}`);
   });
@@ -54,11 +54,6 @@ export async function openApp(
       }
     },
   };
-}
-
-function isStarted(value: unknown): value is Started<unknown> {
-  if (typeof value !== 'object' || value === null || !('app' in value)) return false;
-  return !('close' in value) || value.close === undefined || typeof value.close === 'function';
 }
 
 /** `ctx.statuses` of handlers: the provider's scheduled statuses API, if it is configured. */

@@ -8,11 +8,11 @@ import { Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
 const BOUNDS = {
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 15_000,
-  keepAliveTimeoutMs: 5000,
-  bodyLimit: 16_384,
-  maxConnections: 500,
+  HEADERS_TIMEOUT_MS: 10_000,
+  REQUEST_TIMEOUT_MS: 15_000,
+  KEEP_ALIVE_TIMEOUT_MS: 5000,
+  BODY_LIMIT: 16_384,
+  MAX_CONNECTIONS: 500,
 } as const;
 
 /**

@@ -3,17 +3,11 @@ import { createRequire } from 'node:module';
 import { cut } from '../base/text.ts';
 import { firstDifference, type JsonObject, parseBody } from './json.ts';
 
+type Flaw = 'no secret' | 'malformed token' | 'not HS256' | 'critical header' | 'bad signature' | 'probe';
+
 /** Why a token was refused. For logs and metrics, never for the client: an answer must not help a forger. */
 export type Refusal =
-  | {
-      readonly reason:
-        | 'no secret'
-        | 'malformed token'
-        | 'not HS256'
-        | 'critical header'
-        | 'bad signature'
-        | 'probe';
-    }
+  | { readonly reason: Flaw }
   | { readonly reason: 'claims differ' /** JSON Pointer of the first difference */; readonly path: string };
 
 /** The token that the doctor sends: it verifies nothing, and is told apart from what strangers send. */

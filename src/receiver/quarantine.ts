@@ -27,15 +27,13 @@ const COUNT_MS = 1000;
 const FULL =
   'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
 
-/** Since they were last told and counted: how many were lost, and why the store could not keep some. */
-type Losses = { readonly lost: number; readonly error?: string | undefined };
-const NONE: Losses = { lost: 0 };
-
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
 export class Quarantine {
   readonly #options: QuarantineOptions;
   readonly #waiting = new Set<Promise<void>>();
-  #losses: Losses = NONE;
+  /** how many were lost since that was last told and counted, and why the store could not keep some */
+  #lost = 0;
+  #error: string | undefined;
 
   constructor(options: QuarantineOptions) {
     this.#options = options;
@@ -73,15 +71,17 @@ export class Quarantine {
     }
   }
 
-  #lose(lost: number, error = this.#losses.error): void {
-    if (this.#losses === NONE) this.#options.clock.after(COUNT_MS, () => this.#count());
-    this.#losses = { lost: this.#losses.lost + lost, error };
+  #lose(lost: number, error = this.#error): void {
+    if (this.#lost === 0) this.#options.clock.after(COUNT_MS, () => this.#count());
+    this.#lost += lost;
+    this.#error = error;
   }
 
   async #count(): Promise<void> {
-    const { lost, error } = this.#losses;
+    const [lost, error] = [this.#lost, this.#error];
     if (lost === 0) return;
-    this.#losses = NONE;
+    this.#lost = 0;
+    this.#error = undefined;
     this.#options.log.warn({ lost, error }, FULL);
     await this.#options.store.countLost(lost).catch(() => {}); // the log has them
   }

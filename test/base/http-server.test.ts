@@ -6,11 +6,11 @@ import { eventually } from '../support/eventually.ts';
 import { type RawConnection, rawConnection } from '../support/raw-http.ts';
 
 const options = {
-  headersTimeoutMs: 60_000,
-  requestTimeoutMs: 60_000,
-  keepAliveTimeoutMs: 60_000,
-  bodyLimit: 1024,
-  maxConnections: 3,
+  HEADERS_TIMEOUT_MS: 60_000,
+  REQUEST_TIMEOUT_MS: 60_000,
+  KEEP_ALIVE_TIMEOUT_MS: 60_000,
+  BODY_LIMIT: 1024,
+  MAX_CONNECTIONS: 3,
 };
 const connections: RawConnection[] = [];
 let listener: Listener | undefined;
@@ -62,7 +62,7 @@ test('a connection is answered once and closed, when a second request comes befo
 
 test('a connection is closed at once, when there are as many as there may be', async () => {
   const { connect } = await serve();
-  for (let count = 0; count < options.maxConnections; count++) await connect();
+  for (let count = 0; count < options.MAX_CONNECTIONS; count++) await connect();
   expect(await (await connect()).closed).toBe('');
 });
 

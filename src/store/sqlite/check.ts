@@ -68,15 +68,13 @@ function checkDisk(path: string): Finding {
 }
 
 /** File systems that lose what is on them, or whose locks SQLite cannot rely on, by the magic numbers of statfs(2). */
-const IN_MEMORY = { tmpfs: [16914836], ramfs: [2240043254] };
-const SHARED = { NFS: [26985], SMB: [20859, 4283649346, 4266872130], '9p': [16914839] };
-
-const nameAmong = (kinds: Readonly<Record<string, readonly number[]>>, type: number) =>
-  Object.entries(kinds).find(([, types]) => types.includes(type))?.[0];
+type Names = Readonly<Record<number, string>>;
+const IN_MEMORY: Names = { 16914836: 'tmpfs', 2240043254: 'ramfs' };
+const SHARED: Names = { 26985: 'NFS', 20859: 'SMB', 4283649346: 'SMB', 4266872130: 'SMB', 16914839: '9p' };
 
 function checkDurability(directory: string): Finding {
   const { type } = statfsSync(directory);
-  const [memory, shared] = [nameAmong(IN_MEMORY, type), nameAmong(SHARED, type)];
+  const [memory, shared] = [IN_MEMORY[type], SHARED[type]];
   const itIs = `but ${directory} is`;
   return judged('durability', 'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns', [
     [memory !== undefined, 'warn', `${itIs} ${memory}, in memory: a restart of the machine loses all`],
