@@ -1,6 +1,6 @@
 import { shown } from '../base/thrown.ts';
 import type { StateChange, StateValue } from '../store/event-store.ts';
-import { type AsJson, checkName, exactJsonTextOf } from './stored-json.ts';
+import { type AsJson, checkName, type DeepReadonly, exactJsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 64 * 1024;
 
@@ -11,11 +11,12 @@ const MOST_BYTES = 64 * 1024;
  */
 export interface ResourceState {
   /**
-   * The value under a name, as the events before left it and this run changed it; undefined if there is none.
+   * The value under a name, as the events before left it and this run changed it; undefined if there is none. It is a copy: to
+   * change it, set another one.
    * @typeParam T the type that was set: it is not checked
    * @throws TypeError if the name is not a string of 1 to 200 characters
    */
-  get<T = unknown>(name: string): AsJson<T> | undefined;
+  get<T = unknown>(name: string): DeepReadonly<AsJson<T>> | undefined;
   /**
    * Sets the value under a name to a copy of `value`.
    * @param value anything that JSON gives back as it is, or that has a toJSON: a Date becomes a string
@@ -42,10 +43,10 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ctx.state`);
   };
   const state: ResourceState = {
-    get<T>(name: string) {
+    get(name) {
       check(name, 'read');
       const json = values.get(name);
-      return json === undefined ? undefined : (JSON.parse(json) as AsJson<T>);
+      return json === undefined ? undefined : JSON.parse(json);
     },
     set(name, value) {
       let json: string;

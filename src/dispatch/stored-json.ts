@@ -90,3 +90,10 @@ export type AsJson<T> = 0 extends 1 & T
                     : Exclude<Member, symbol>]: AsJson<T[Member]>;
                 }
               : unknown;
+
+/** The same type, in which nothing can be changed, however deep. */
+export type DeepReadonly<T> = T extends string | number | boolean
+  ? T
+  : T extends object
+    ? { readonly [Member in keyof T]: DeepReadonly<T[Member]> }
+    : T;
