@@ -78,21 +78,6 @@ describeInBrowser('a page', () => {
     expect(await time.getAttribute('title')).toBe(utc);
   });
 
-  test('has its tab in view, whichever it is, when it is on a phone', async () => {
-    const { page } = await openTab();
-    await page.setViewportSize({ width: 390, height: 844 });
-    for (const path of ['', 'events', 'channels', 'webhooks']) {
-      await page.goto(`${inspected.url}/${path}`);
-      const { x, y, width, height } = (await page.locator('nav [aria-current]').first().boundingBox()) ?? {
-        x: -1,
-        y: -1,
-        width: 0,
-        height: 0,
-      };
-      expect([x >= 0, y >= 0, x + width <= 390, y + height <= 200]).toEqual([true, true, true, true]);
-    }
-  });
-
   test('draws its plots, when it is the overview, with what happened', async () => {
     const { page } = await openTab();
     await page.goto(inspected.url);

@@ -155,6 +155,7 @@ const accepted: readonly Forgery[] = [
   bearer('a kid in the header', headed({ ...hs256, kid: 'any' })),
   bearer('no typ in the header', headed({ alg: 'HS256' })),
   ['bearer in lower case', `bearer ${genuine}`],
+  ['bearer in upper case, with two spaces', `BEARER  ${genuine}`],
   bearer(
     'a member named __proto__ in both',
     tokenOf(within('"__proto__":{"admin":true}'), SECRET),

@@ -33,18 +33,14 @@ const head = (line: string, ...headers: readonly string[]) =>
   );
 const post = (headers: readonly string[], body: string | Buffer = '') =>
   Buffer.concat([head('POST /webhooks/media', ...headers), Buffer.from(body)]);
+/** A request with a body of its length. */
+const sized = (body: string | Buffer, ...headers: readonly string[]) =>
+  post([...headers, `Content-Length: ${Buffer.byteLength(body)}`], body);
 /** A body with a token that is rightly signed for it, however odd it is. */
-const signed = (body: string) =>
-  post(
-    [`Authorization: Bearer ${tokenOf(body, SECRET)}`, `Content-Length: ${Buffer.byteLength(body)}`],
-    body,
-  );
+const signed = (body: string, ...headers: readonly string[]) =>
+  sized(body, ...headers, `Authorization: Bearer ${tokenOf(body, SECRET)}`);
 /** A body with a forged token over it. */
-const forged = (body: string) =>
-  post(
-    [`Authorization: Bearer ${tokenOf(body, 'made up')}`, `Content-Length: ${Buffer.byteLength(body)}`],
-    body,
-  );
+const forged = (body: string) => sized(body, `Authorization: Bearer ${tokenOf(body, 'made up')}`);
 /** A notification with one more member, as large as may be. */
 const filled = (before: string, filler: string, after: string) => {
   const start = `${bodyOf(0).slice(0, -1)},${before}`;
@@ -64,6 +60,9 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
     ['a path that is not there', 404, head('GET /nothing/here')],
     ['a path that cannot be decoded', [400, 404], head('GET /%E0%A4%A')],
     ['a very long path', 404, head(`GET /${'%2F'.repeat(4000)}`)],
+    ['a path below the webhook', 404, head('POST /webhooks/media/extra')],
+    ['the path of the webhook, encoded', 404, head('POST /webhooks%2Fmedia')],
+    ['what the admin listener has', 404, head('GET /metrics')],
     ['OPTIONS on the webhook', 405, head('OPTIONS /webhooks/media', 'Origin: https://evil.example')],
     ['a GET that says that it is a POST', 405, head('GET /webhooks/media', 'X-HTTP-Method-Override: POST')],
     ['POST on the health check', [404, 405], head('POST /healthz')],
@@ -83,45 +82,19 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
     ['a space before a colon', 400, post([BEARER, 'Transfer-Encoding : chunked'], '0\r\n\r\n')],
     ['a zero byte in a header', 400, post([BEARER, 'X: a\0b'], '{}')],
     ['a chunk that is none', 400, post([BEARER, 'Transfer-Encoding: chunked'], 'zz\r\n')],
-    [
-      'two Authorization headers',
-      401,
-      post(
-        [
-          BEARER,
-          `Authorization: Bearer ${tokenOf(bodyOf(0), SECRET)}`,
-          `Content-Length: ${bodyOf(0).length}`,
-        ],
-        bodyOf(0),
-      ),
-    ],
+    ['two Authorization headers', 401, signed(bodyOf(0), BEARER)],
     ['no HTTP', 400, Buffer.from('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hello\r\n\r\n', 'latin1')],
   ],
   'with a body that is no notification': [
     ['no token', 401, post(['Content-Length: 2'], '{}')],
     ['no body', 400, post([BEARER, 'Content-Length: 0'])],
-    [
-      'a compressed body',
-      400,
-      post(
-        [BEARER, 'Content-Encoding: gzip', `Content-Length: ${gzipSync(bodyOf(0)).length}`],
-        gzipSync(bodyOf(0)),
-      ),
-    ],
+    ['a compressed body', 400, sized(gzipSync(bodyOf(0)), BEARER, 'Content-Encoding: gzip')],
     ['a body over the limit', 413, post([BEARER, 'Content-Length: 99999999'])],
-    [
-      'a body in chunks over the limit',
-      413,
-      post(
-        [BEARER, 'Transfer-Encoding: chunked'],
-        `${(LIMIT + 1).toString(16)}\r\n${' '.repeat(LIMIT + 1)}\r\n0\r\n\r\n`,
-      ),
-    ],
     ['nothing, rightly signed', 400, signed('')],
     ['null, rightly signed', 400, signed('null')],
     ['a list, rightly signed', 400, signed(`[${bodyOf(0)}]`)],
     ['a body cut off, rightly signed', 400, signed(bodyOf(0).slice(0, -1))],
-    ['a body that is not UTF-8', 400, post([BEARER, `Content-Length: ${notUtf8.length}`], notUtf8)],
+    ['a body that is not UTF-8', 400, sized(notUtf8, BEARER)],
     ['nesting 30,000 deep', [400, 401], forged(`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)],
   ],
   'that is expensive to read': [

@@ -127,11 +127,6 @@ describe('the table of answers', () => {
   });
 });
 
-test.each(['bearer', 'BEARER', 'Bearer  '])('the word of Authorization may be written %p', async (scheme) => {
-  const { app } = await start();
-  expect((await send(app, text, `${scheme} ${tokenOf(text, SECRET)}`)).status).toBe(200);
-});
-
 describe('a body', () => {
   const limited = { env: { BODY_LIMIT: '1024' } };
   const ofLength = (length: number) => {

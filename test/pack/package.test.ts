@@ -1,0 +1,133 @@
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, expect, test } from '@jest/globals';
+import { exchangeManifest, restoreManifest } from '../../pack/clone-manifest.ts';
+import { doors, packedManifest } from '../../pack/manifest.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const project = fileURLToPath(new URL('../../', import.meta.url));
+const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+
+test('package.json of a clone exports the sources themselves, so that a clone runs without a build', () => {
+  expect(manifest.exports).toEqual({
+    '.': './src/index.ts',
+    './testing': './src/testing/index.ts',
+    './mock': './src/mock/index.ts',
+    './provider': './src/provider/index.ts',
+  });
+  for (const door of doors(manifest))
+    expect(readFileSync(join(project, 'src', door), 'utf8')).toContain('export');
+});
+
+test('package.json of the package exports JavaScript with types, and has nothing that only a clone needs', () => {
+  const { exports, scripts: left, ...packed } = packedManifest(manifest);
+  expect(exports).toMatchObject({
+    '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+    './testing': { types: './dist/testing/index.d.ts', default: './dist/testing/index.js' },
+  });
+  const { exports: _, private: __, scripts, devDependencies, overrides, allowScripts, ...same } = manifest;
+  expect(packed).toEqual(same);
+  for (const member of [devDependencies, overrides, allowScripts]) expect(member).toBeDefined();
+  // What restores a clone after a killed npm pack: npm finds it in package.json as it was left.
+  expect(left).toEqual({ prepack: scripts.prepack, postpack: scripts.postpack });
+});
+
+test('package.json is refused, when it exports what is no source', () => {
+  expect(() => packedManifest({ exports: { '.': './dist/index.js' } })).toThrow('exports ./dist/index.js');
+});
+
+test('an app may have fast-check for matrix, and pino-pretty for dev, in the versions that the kit is tested with', () => {
+  const optional = ['fast-check', 'pino-pretty'];
+  expect(manifest.peerDependencies).toEqual(
+    Object.fromEntries(optional.map((name) => [name, `^${manifest.devDependencies[name]}`])),
+  );
+  expect(manifest.peerDependenciesMeta).toEqual(
+    Object.fromEntries(optional.map((name) => [name, { optional: true }])),
+  );
+});
+
+const CLONE =
+  '{ "name": "kit", "private": true,\n  "exports": { ".": "./src/index.ts" }, "scripts": { "test": "jest", "prepack": "build" } }\n';
+
+let root: string;
+beforeEach(async () => {
+  root = await temporaryDirectory();
+  writeFileSync(join(root, 'package.json'), CLONE);
+});
+
+const text = () => readFileSync(join(root, 'package.json'), 'utf8');
+const isKept = () => existsSync(join(root, 'package.json.clone'));
+
+test('package.json is that of the package while npm packs, and byte by byte that of the clone after it', () => {
+  exchangeManifest(root);
+  expect(JSON.parse(text())).toEqual({
+    name: 'kit',
+    exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+    scripts: { prepack: 'build' },
+  });
+  restoreManifest(root);
+  expect(text()).toBe(CLONE);
+  expect(isKept()).toBe(false);
+});
+
+test('package.json is right again, when npm pack was killed and runs once more, or only its end does', () => {
+  exchangeManifest(root);
+  const packed = text();
+  exchangeManifest(root);
+  expect(text()).toBe(packed);
+  for (let time = 0; time < 2; time++) restoreManifest(root);
+  expect(text()).toBe(CLONE);
+});
+
+test('package.json is right again, when npm pack was killed before it was exchanged', () => {
+  writeFileSync(join(root, 'package.json.clone'), CLONE);
+  restoreManifest(root);
+  expect(text()).toBe(CLONE);
+  expect(isKept()).toBe(false);
+});
+
+test('neither of the two files is lost, when package.json was changed after npm pack was killed', () => {
+  exchangeManifest(root);
+  const changed = text().replace('"kit"', '"mine"');
+  writeFileSync(join(root, 'package.json'), changed);
+  for (const run of [restoreManifest, exchangeManifest])
+    expect(() => run(root)).toThrow(
+      /was interrupted, and \S+package\.json was changed since.*delete \S+clone/,
+    );
+  expect(text()).toBe(changed);
+  expect(readFileSync(join(root, 'package.json.clone'), 'utf8')).toBe(CLONE);
+});
+
+/** What npm packs: these, what is in them, and some files always. */
+const named = [...manifest.files, 'README.md', 'package.json', 'LICENSE'].flatMap((pattern) =>
+  globSync(pattern, { cwd: project }),
+);
+const isFolder = (path: string) => statSync(join(project, path)).isDirectory();
+const packed = new Set(
+  named.flatMap((path) => (isFolder(path) ? [path, ...globSync(`${path}/**`, { cwd: project })] : [path])),
+);
+
+/** What only who has a clone looks at. */
+const OF_A_CLONE = /^(src|test)(\/|$)|^Dockerfile$/;
+
+const pages = [...packed].filter((path) => path.endsWith('.md') && !path.startsWith('templates/'));
+
+test('pages of the package lead to what is in it, or to sources', () => {
+  const missing = pages.flatMap((page) => {
+    const links = readFileSync(join(project, page), 'utf8').matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g);
+    return [...links]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^[a-z]+:/.test(link))
+      .map((link) => normalize(join(dirname(page), link)).replace(/\/$/, ''))
+      .filter((target) => !packed.has(target) && !OF_A_CLONE.test(target))
+      .map((target) => `${page} -> ${target}`);
+  });
+  expect(missing).toEqual([]);
+  expect(pages).toEqual(
+    expect.arrayContaining(['README.md', 'docs/operating.md', 'docs/monitoring/README.md']),
+  );
+  expect([...packed]).toEqual(
+    expect.arrayContaining(['deploy/systemd/receiver.service', 'docs/monitoring/alerts.yml']),
+  );
+});
