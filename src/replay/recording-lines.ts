@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { jsonOf } from '../base/answer-body.ts';
 import type { JsonObject } from '../notification/json.ts';
-import { readBody } from './compose.ts';
+import { eventTimeOf } from '../notification/payload.ts';
+import { readBody, webhookOf } from './compose.ts';
+import { type Expect, expectSchema } from './expectations.ts';
 
 /** The form of a recording's lines. A line without `v` is of version 1. */
 const VERSION = 1;
@@ -14,9 +16,13 @@ export interface Recorded {
   /** milliseconds since the epoch */
   readonly receivedAt: number;
   readonly webhookId: string;
+  /** how its event is to end in a check */
+  readonly expect?: Expect | undefined;
+  /** the other members of its line, such as its cursor or a note */
+  readonly others?: Readonly<Record<string, unknown>>;
 }
 
-/** A line of a recording with its body's value; or its problem. */
+/** A recorded notification with its body's value; or what is wrong with it. */
 export type ReadLine =
   | { readonly recorded: Recorded; readonly value: JsonObject; readonly problem?: undefined }
   | { readonly problem: string };
@@ -24,35 +30,118 @@ export type ReadLine =
 const lineSchema = z.looseObject({
   v: z
     .literal(VERSION, {
-      error: ({ input }) => `of recording version ${Number(input)}, and this program knows ${VERSION}`,
+      error: ({ input }) => `version ${Number(input)}, and this program knows ${VERSION}`,
     })
     .optional(),
-  body: z.string({ error: '"body" must be the text of the notification' }),
-  received_at: z.iso.datetime({ offset: true, error: '"received_at" must be an ISO 8601 date and time' }),
-  webhook_id: z.string({ error: '"webhook_id" must be a text' }),
+  body: z.string({ error: 'it must be the text of the notification' }),
+  received_at: z.iso.datetime({ offset: true, error: 'it must be an ISO 8601 date and time' }),
+  webhook_id: z.string({ error: 'it must be a text' }),
+  expect: expectSchema.optional(),
 });
 
 /** A recording's line, without the line break. */
-export function toLine({ body, receivedAt, webhookId }: Recorded): string {
+export function toLine({ body, receivedAt, webhookId, others, expect }: Recorded): string {
   const received_at = new Date(receivedAt).toISOString();
-  return JSON.stringify({ v: VERSION, body, received_at, webhook_id: webhookId });
+  return JSON.stringify({ v: VERSION, body, received_at, webhook_id: webhookId, ...others, expect });
 }
 
-/** Reads a line. Its problem quotes nothing of it: recordings hold ids. */
+/** Reads a line of a recording, or one that is a payload itself. Its problem quotes nothing of it: recordings hold ids. */
 export function parseLine(text: string): ReadLine {
   const line = jsonOf(text);
   if (line === undefined) return { problem: 'not valid JSON' };
+  if (typeof Object(line).event === 'string' && !('body' in Object(line)))
+    return ofPayload(Buffer.from(text));
   const { data, error } = lineSchema.safeParse(line);
-  if (!data) return { problem: error.issues[0]?.message ?? 'not a recorded notification' };
-  const { received_at, webhook_id: webhookId } = data;
-  const read = readBody(Buffer.from(data.body));
+  if (!data) return { problem: problemIn(error) };
+  const { v: _, body, received_at, webhook_id: webhookId, expect, ...others } = data;
+  const read = readBody(Buffer.from(body));
   if (read.problem !== undefined) return { problem: `its body is ${read.problem}` };
-  const recorded = { body: read.text, receivedAt: Date.parse(received_at), webhookId };
+  const recorded = { body: read.text, receivedAt: Date.parse(received_at), webhookId, expect, others };
   return { recorded, value: read.value };
 }
 
+function problemIn({ issues: [first] }: z.ZodError): string {
+  if (!first || first.path.length === 0) return 'not a recorded notification';
+  return `"${first.path.join('.')}": ${first.message}`;
+}
+
+/** A payload that nothing else is known of. @param receivedAt when it happened, if that is not known */
+function ofPayload(bytes: Buffer, receivedAt?: number): ReadLine {
+  const read = readBody(bytes);
+  if (read.problem !== undefined) return { problem: `its body is ${read.problem}` };
+  const at = receivedAt ?? eventTimeOf(read.value);
+  if (at === undefined) return { problem: 'a payload without "received_at" must have an "event_time"' };
+  const recorded = { body: read.text, receivedAt: at, webhookId: webhookOf(bytes) ?? '' };
+  return { recorded, value: read.value };
+}
+
+/** What of HAR 1.2 is read. Some tools write null for what is not there, and bodies in base64. */
+const harSchema = z.object({
+  log: z.object({
+    entries: z.array(
+      z.object({
+        startedDateTime: z.iso.datetime({ offset: true }),
+        request: z.object({
+          method: z.string(),
+          postData: z
+            .object({
+              mimeType: z.string().nullish(),
+              text: z.string().nullish(),
+              encoding: z.string().nullish(),
+            })
+            .nullish(),
+        }),
+      }),
+    ),
+  }),
+});
+
+/** The requests of a HAR file that post JSON. Their headers are left aside: a replay signs again. */
+function* entriesOf(har: string): Generator<ReadLine & { readonly place: string }> {
+  const { data, error } = harSchema.safeParse(jsonOf(har));
+  if (!data) return yield { place: 'line 1', problem: `not a HAR file: ${problemIn(error)}` };
+  for (const [index, { startedDateTime, request }] of data.log.entries.entries()) {
+    const { mimeType, text, encoding } = request.postData ?? {};
+    if (request.method !== 'POST' || !text) continue;
+    const body = Buffer.from(text, encoding === 'base64' ? 'base64' : 'utf8');
+    const read = ofPayload(body, Date.parse(startedDateTime));
+    const isJson = read.problem === undefined || /json/i.test(mimeType ?? '');
+    if (isJson) yield { place: `entry ${index + 1}`, ...read };
+  }
+}
+
+/** The first line of a HAR file, which is one JSON document in one line or in many. */
+const HAR = /^\{\s*("log"|$)/;
+
+/**
+ * Reads a recording, a line at a time, or a HAR file as a whole.
+ * @throws Error if a line or a HAR file is too long
+ */
+export async function* readRecording(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<ReadLine & { readonly place: string }> {
+  const lines = linesOf(chunks);
+  for await (const { number, text } of lines) {
+    if (number === 1 && text !== undefined && HAR.test(text))
+      return yield* entriesOf(await wholeOf(text, lines));
+    const line = text === undefined ? { problem: 'not valid UTF-8' } : parseLine(text);
+    yield { place: `line ${number}`, ...line };
+  }
+}
+
+/** All of a file whose first line is read. */
+async function wholeOf(first: string, lines: AsyncIterable<NumberedLine>): Promise<string> {
+  let whole = first;
+  for await (const { text } of lines) {
+    if (text === undefined) throw new Error('the HAR file is not valid UTF-8');
+    whole += text;
+    if (whole.length > LONGEST) throw new Error(`a HAR file is longer than ${LONGEST / MIB} MiB`);
+  }
+  return whole;
+}
+
 /** A line of a file. */
-export interface NumberedLine {
+interface NumberedLine {
   /** from 1 */
   readonly number: number;
   /** undefined if it is not UTF-8 */
@@ -60,7 +149,7 @@ export interface NumberedLine {
 }
 
 /** Splits bytes into lines, without the empty ones. Only one line is in memory at a time. @throws Error if one is too long */
-export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<NumberedLine> {
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<NumberedLine> {
   let number = 0;
   for await (const line of splitAtNewlines(chunks)) {
     number++;
@@ -71,8 +160,8 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Nu
 }
 
 const MIB = 1024 * 1024;
-/** No recording has a longer line: a file of another sort must not fill the memory. */
-const LONGEST_LINE = 48 * MIB;
+/** No recording has a longer line, or HAR file: a file of another sort must not fill the memory. */
+const LONGEST = 48 * MIB;
 
 /** Yields lines in which each character is a byte: a character of UTF-8 may lie in two chunks. */
 async function* splitAtNewlines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -80,7 +169,7 @@ async function* splitAtNewlines(chunks: AsyncIterable<Buffer>): AsyncGenerator<s
   for await (const chunk of chunks) {
     const [end, ...starts] = chunk.toString('latin1').split('\n');
     line += end;
-    if (line.length > LONGEST_LINE) throw new Error(`a line is longer than ${LONGEST_LINE / MIB} MiB`);
+    if (line.length > LONGEST) throw new Error(`a line is longer than ${LONGEST / MIB} MiB`);
     for (const start of starts) {
       yield line;
       line = start;

@@ -2,12 +2,9 @@ import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
+import type { ENDS } from './expectations.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import { isUnderWay, pagesOf } from './sources.ts';
-
-/** How an event can end. */
-export const ENDS = ['handled', 'skipped', 'dead'] as const satisfies readonly Status[];
-export type End = (typeof ENDS)[number];
 
 /** How many events ended with each status. */
 export type Ends = ReadonlyMap<Status, number>;
@@ -201,7 +198,7 @@ const UNHANDLED =
 /** The expected ends of a replay. */
 export interface Expectation {
   /** all events end like this */
-  readonly expect?: End | undefined;
+  readonly expect?: (typeof ENDS)[number] | undefined;
   /** `dead`: no event ends as dead */
   readonly failOn?: 'dead' | 'none' | undefined;
 }

@@ -8,22 +8,23 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
 import type { EventFilter, EventStore, StoredEvent, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
-import { linesOf, parseLine, type Recorded } from './recording-lines.ts';
+import { type Recorded, readRecording } from './recording-lines.ts';
 import { firstLines, type Listener, UNINTERRUPTED } from './replay-listener.ts';
 
 /** A recorded event for a replay. Its id stays that of the recorded event, even if its body is changed for the replay. */
-export interface RecordedEvent extends VerifiedNotification {
-  readonly receivedAt: number;
+export interface RecordedEvent extends VerifiedNotification, Recorded {
+  /** where its recording has it, such as `line 3` */
+  readonly place?: string | undefined;
   /** how much of the source was read up to this event, in [0, 1]; undefined if unknown */
-  readonly share: number | undefined;
+  readonly share?: number | undefined;
 }
 
 export function recordedEvent(
   { body, ...recorded }: Recorded,
   value: JsonObject,
-  share?: number,
+  reading?: Pick<RecordedEvent, 'place' | 'share'>,
 ): RecordedEvent {
-  return { ...toVerified(value, body), ...recorded, share };
+  return { ...toVerified(value, body), ...recorded, ...reading };
 }
 
 /** Recorded events, which can be read from the first one as often as needed. */
@@ -45,9 +46,9 @@ export class LeftOut {
     this.#say = firstLines(say);
   }
 
-  addBroken(line: number, problem: string): void {
+  addBroken(place: string, problem: string): void {
     this.broken++;
-    this.#say(`line ${line}: ${problem}`);
+    this.#say(`${place}: ${problem}`);
   }
 }
 
@@ -66,7 +67,7 @@ export function databaseSource(store: Pick<EventStore, 'received' | 'lastSeq'>, 
             continue;
           }
           const { value } = parseBody(Buffer.from(body));
-          yield recordedEvent({ body, receivedAt, webhookId }, value, seq / upTo);
+          yield recordedEvent({ body, receivedAt, webhookId }, value, { share: seq / upTo });
         }
       }
     },
@@ -103,14 +104,13 @@ export async function recordingSource(
     async *read(leftOut = untold()) {
       const stream = copy?.createReadStream({ start: 0, autoClose: false }) ?? original();
       try {
-        for await (const { number, text } of linesOf(addAbortSignal(signal, stream))) {
-          const line = text === undefined ? { problem: 'not valid UTF-8' } : parseLine(text);
+        for await (const { place, ...line } of readRecording(addAbortSignal(signal, stream))) {
           if (line.problem !== undefined) {
-            leftOut.addBroken(number, line.problem);
+            leftOut.addBroken(place, line.problem);
             continue;
           }
           const share = size > 0 && stream instanceof ReadStream ? stream.bytesRead / size : undefined;
-          const event = recordedEvent(line.recorded, line.value, share);
+          const event = recordedEvent(line.recorded, line.value, { place, share });
           if (matches(event, filter)) yield event;
         }
       } catch (cause) {
@@ -119,6 +119,14 @@ export async function recordingSource(
     },
     close: async () => copy?.close(),
   };
+}
+
+/** All events of a recording. @throws KitError INPUT_INVALID if it cannot be read, or has a broken line */
+export async function wholeRecording(file: string): Promise<RecordedEvent[]> {
+  const leftOut = new LeftOut((problem) => {
+    throw new Error(problem);
+  });
+  return Array.fromAsync((await recordingSource(file)).read(leftOut));
 }
 
 /** Whether a filter takes an event that is not in a store; the store's filters decide in the same way. */

@@ -1,12 +1,15 @@
+import { Readable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { linesOf, parseLine, toLine } from '../../src/replay/recording-lines.ts';
+import { parseLine, readRecording, toLine } from '../../src/replay/recording-lines.ts';
 import { jsonObject } from '../support/json-values.ts';
 
 const recorded = fc.record({
   body: jsonObject.map((value) => JSON.stringify(value)),
   receivedAt: fc.integer({ min: 0, max: Date.UTC(9999, 0) }),
   webhookId: fc.string(),
+  expect: fc.constantFrom(undefined, { status: 'skipped', reason: 'not for us' } as const),
+  others: fc.constantFrom({}, { cursor: 'c7', note: 'the first of the day' }),
 });
 
 test('returns the written event, when it reads a line of this version, without exception', () => {
@@ -47,29 +50,73 @@ test.each([
 });
 
 test.each([
-  ['is of another version', { ...good, v: 2 }, 'of recording version 2, and this program knows 1'],
-  ['has no body', { ...good, body: undefined }, '"body" must be the text of the notification'],
+  ['is of another version', { ...good, v: 2 }, '"v": version 2, and this program knows 1'],
+  ['has no body', { ...good, body: undefined }, '"body": it must be the text of the notification'],
   ['has a body that is no JSON', { ...good, body: '{' }, 'its body is not a JSON object in UTF-8'],
-  ['has no time', { ...good, received_at: 'now' }, '"received_at" must be an ISO 8601 date and time'],
-  ['has no webhook', { ...good, webhook_id: 1 }, '"webhook_id" must be a text'],
+  ['has no time', { ...good, received_at: 'now' }, '"received_at": it must be an ISO 8601 date and time'],
+  ['has no webhook', { ...good, webhook_id: 1 }, '"webhook_id": it must be a text'],
+  [
+    'expects what cannot be',
+    { ...good, expect: { attempts: 'two' } },
+    expect.stringMatching(/^"expect.attempts": /),
+  ],
+  ['expects an unknown member', { ...good, expect: { statsu: 'dead' } }, expect.stringContaining('"statsu"')],
 ])('refuses a line, when it %s, with what is wrong', (_case, line, problem) => {
   expect(parseLine(JSON.stringify(line))).toEqual({ problem });
 });
 
-async function* inPieces(bytes: Buffer, size: number) {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+test('takes a payload that is a line by itself, with its own time and webhook, and none without a time', () => {
+  const payload =
+    '{ "event": "media_created", "webhook_id": "w", "event_time": "2026-11-19T12:00:00+00:00" }';
+  const at = { receivedAt: Date.UTC(2026, 10, 19, 12), webhookId: 'w' };
+  expect(parseLine(payload)).toMatchObject({ recorded: { body: payload, ...at } });
+  const problem = 'a payload without "received_at" must have an "event_time"';
+  expect(parseLine('{"event":"media_created"}')).toEqual({ problem });
+});
+
+async function readAll(file: string | Buffer, size = 1000) {
+  const bytes = Buffer.from(file);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, number) =>
+    bytes.subarray(number * size, (number + 1) * size),
+  );
+  const read = await Array.fromAsync(readRecording(Readable.from(pieces)));
+  return read.map((line) => [line.place, line.problem ?? line.recorded.body]);
 }
 
 test.each([1, 1000])(
-  'gives the lines of a file with their numbers, when it comes in pieces of %i bytes',
+  'tells lines by their numbers, when a file comes in pieces of %i bytes',
   async (size) => {
+    const payload = (event: string) => JSON.stringify({ event, event_time: '2026-11-19T12:00:00Z' });
     const broken = Buffer.from([0xff, 0xfe, 0x0a]);
-    const bytes = Buffer.concat([Buffer.from('one\n\n'), broken, Buffer.from('fünf\r\n  \nlast 🎬')]);
-    expect(await Array.fromAsync(linesOf(inPieces(bytes, size)))).toEqual([
-      { number: 1, text: 'one' },
-      { number: 3, text: undefined },
-      { number: 4, text: 'fünf' },
-      { number: 6, text: 'last 🎬' },
+    const rest = Buffer.from(`${payload('fünf')}\r\n  \n${payload('last 🎬')}`);
+    const bytes = Buffer.concat([Buffer.from(`${payload('one')}\n\n`), broken, rest]);
+    expect(await readAll(bytes, size)).toEqual([
+      ['line 1', payload('one')],
+      ['line 3', 'not valid UTF-8'],
+      ['line 4', payload('fünf')],
+      ['line 6', payload('last 🎬')],
     ]);
   },
 );
+
+test.each([0, 2])('takes each POST of JSON in a HAR file, when it is indented by %i', async (indent) => {
+  const body = '{"event":"media_created","media_id":"fünf"}';
+  const startedDateTime = '2026-11-19T13:00:00.123456+01:00';
+  const entry = (method: string, postData?: unknown) => ({ startedDateTime, request: { method, postData } });
+  const entries = [
+    entry('GET', null),
+    entry('POST', { mimeType: 'application/json', text: body }),
+    entry('POST', { mimeType: 'application/x-www-form-urlencoded', text: 'a=b', params: [] }),
+    entry('POST', { encoding: 'base64', text: Buffer.from(body).toString('base64') }),
+    entry('POST', { mimeType: 'application/json; charset=utf-8', text: body.slice(0, 20) }),
+  ];
+  const har = JSON.stringify({ log: { version: '1.2', creator: {}, entries } }, null, indent);
+  expect(await readAll(`\uFEFF${har}\r\n`)).toEqual([
+    ['entry 2', body],
+    ['entry 4', body],
+    ['entry 5', 'its body is not a JSON object in UTF-8'],
+  ]);
+  const broken = { log: { entries: [{ ...entries[1], startedDateTime: 'today' }] } };
+  const problem = 'not a HAR file: "log.entries.0.startedDateTime": Invalid ISO datetime';
+  expect(await readAll(JSON.stringify(broken, null, indent))).toEqual([['line 1', problem]]);
+});

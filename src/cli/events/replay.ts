@@ -4,6 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { Dispatcher } from '../../dispatch/dispatcher.ts';
+import { ENDS } from '../../replay/expectations.ts';
 import type { Answers } from '../../replay/replay-over-http.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
@@ -55,7 +56,7 @@ export function addReplay(events: Command): void {
     .optionsGroup('To the handlers:')
     .option('--reset-steps', 'forget the results of ctx.once, so that every step runs again')
     .option('--run', 'run the handlers in this process; it takes every event that is ready')
-    .addOption(new Option('--expect <status>', 'fail unless all events end so').choices(toHandlers.ENDS))
+    .addOption(new Option('--expect <status>', 'fail unless all events end so').choices(ENDS))
     .addOption(new Option('--fail-on <status>', failOnHelp).choices(['dead', 'none']).conflicts('expect'))
     .optionsGroup('Over HTTP:')
     .addOption(new Option('--to <url>', 'the receiver').argParser(options.receiverUrl).conflicts(TO_HANDLERS))
