@@ -2,6 +2,10 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { checkClock, reach } from '../../src/provider/checks.ts';
+import { NO_TOKEN, THROTTLED, UNVERIFIED } from '../../src/receiver/verdict.ts';
+import { scripted } from '../provider/support.ts';
 import { type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
 import { runService } from '../support/running-service.ts';
@@ -106,4 +110,27 @@ test('fails, when the provider refuses the API secret and the key is another, an
   expect(['secrets', 'provider', 'url'].map((check) => of(check).result)).toEqual(['FAIL', 'FAIL', 'FAIL']);
   expect(of('secrets').detail).toContain('do not open with this key');
   expect(of('provider').detail).not.toContain('refused-api-secret');
+});
+
+const NOW = Date.UTC(2026, 0, 1);
+
+test.each([
+  [-4000, 'ok'],
+  [20_000, 'warn'],
+  [-31_500, 'FAIL'],
+])('the clock is judged, when the provider is %d ms ahead: %s', async (ahead, result) => {
+  const { url } = await scripted([404, {}, { Date: new Date(NOW + ahead).toUTCString() }]);
+  expect((await checkClock(url, new VirtualClock(NOW))).result).toBe(result);
+});
+
+test.each([
+  ['a receiver of ours', 401, { error: UNVERIFIED.error }, 'ok', 'with its token'],
+  ['one that has been asked often', 429, { error: THROTTLED.error }, 'ok', 'with its token'],
+  ['one behind a proxy that drops the token', 401, { error: NO_TOKEN.error }, 'FAIL', 'Authorization'],
+  ['a receiver that stops', 503, { error: 'shutting down' }, 'FAIL', 'no receiver behind it'],
+  ['a 401 with other words', 401, { message: 'no' }, 'FAIL', 'WEBHOOK_PATH'],
+  ['a receiver that takes anything', 200, 'ok', 'FAIL', 'WEBHOOK_PATH'],
+])('a URL is judged, when it leads to %s', async (_case, status, json, result, detail) => {
+  const { url } = await scripted([status, json, {}]);
+  expect(await reach(url)).toMatchObject({ result, detail: expect.stringContaining(detail) });
 });

@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { DEAD, settleAll } from '../support/claiming.ts';
 import { testOfFiles } from '../support/engine.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
+import { tokenOf } from '../support/hs256.ts';
 import { runCli } from '../support/run-cli.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -29,6 +30,28 @@ test('events dismiss puts away what is dead or pending and the filter means, and
   expect(await store.overview()).toMatchObject({ dead: 0, pending: 0 });
   const { stdout } = await desk().events(['list', '--status', 'dismissed', '--json']);
   expect(stdout).toContain('"last_error":"not ours"');
+});
+
+test('quarantine list shows what waits and from whom, admit takes what a secret verifies, and drop the rest, of one webhook or of all', async () => {
+  const store = await desk().store();
+  const keep = (media_id: string, webhook_id: string, secret = 'right') => {
+    const one = verified({ media_id, webhook_id });
+    return store.quarantine({ ...one, token: tokenOf(one.body, secret), source: '192.0.2.7' }, 1_000_000);
+  };
+  for (const media of ['a', 'b', 'c']) await keep(media, 'known');
+  for (const media of ['a', 'b', 'c']) await keep(media, 'unknown', 'wrong');
+  // A secret that serves all: what is signed with it verifies, and the rest stays.
+  const env = { ...desk().env, WEBHOOK_SECRET: 'right' };
+  const quarantine = async (...args: string[]) =>
+    JSON.parse((await runCli(['quarantine', ...args, '--json'], { env })).stdout);
+  const waiting = await quarantine('list', '--webhook', 'known');
+  expect(waiting).toHaveLength(3);
+  expect(waiting[0]).toMatchObject({ webhook_id: 'known', kind: 'media_available', source: '192.0.2.7' });
+  expect(await quarantine('admit', '--webhook', 'unknown')).toEqual({ admitted: 0, kept: 3 });
+  expect(await quarantine('admit')).toEqual({ admitted: 3, kept: 3 });
+  expect(await store.count({ status: 'pending' })).toBe(3);
+  expect(await quarantine('drop', '--webhook', 'known')).toEqual({ dropped: 0 });
+  expect(await quarantine('drop', '--all')).toEqual({ dropped: 3 });
 });
 
 testOfFiles(

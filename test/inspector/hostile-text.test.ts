@@ -58,24 +58,22 @@ describe('long text of strangers', () => {
   const LONG = 'q'.repeat(20_000);
   const longestRun = (text: string) => Math.max(0, ...(text.match(/q+/g) ?? []).map((run) => run.length));
 
-  test.each([
-    ['the name of a member', { ...members, [LONG]: 1 }],
-    ['the name of a member within another', { ...members, ['q'.repeat(150)]: { [LONG]: 1 } }],
-    ['the kind', { ...members, event: LONG }],
-    ['the webhook', { ...members, webhook_id: LONG }],
-  ])(
-    'is cut to 210 characters in log, API and pages, when a refused request has it in %s',
-    async (_, body) => {
-      const inspected = await start();
-      expect((await inspected.deliver(body, 'forged')).status).toBe(401);
-      const { rejections } = await inspected.api('/rejections');
-      expect(rejections).toHaveLength(1);
-      const paths = ['/', '/refused', '/webhooks', '/api/refusals'];
-      const pages = await Promise.all(paths.map((path) => inspected.raw(path)));
-      const texts = [JSON.stringify(rejections), ...inspected.log.lines, ...pages.map((page) => page.body)];
-      expect(Math.max(...texts.map(longestRun))).toBeLessThanOrEqual(210);
-    },
-  );
+  test('is cut to 210 characters in log, API and pages, when refused requests have it in kind, webhook and the names of members', async () => {
+    const inspected = await start();
+    for (const more of [
+      { [LONG]: 1 },
+      { ['q'.repeat(150)]: { [LONG]: 1 } },
+      { event: LONG },
+      { webhook_id: LONG },
+    ])
+      expect((await inspected.deliver({ ...members, ...more }, 'forged')).status).toBe(401);
+    const { rejections } = await inspected.api('/rejections');
+    expect(rejections).toHaveLength(4);
+    const paths = ['/', '/refused', '/webhooks', '/api/refusals'];
+    const pages = await Promise.all(paths.map((path) => inspected.raw(path)));
+    const texts = [JSON.stringify(rejections), ...inspected.log.lines, ...pages.map((page) => page.body)];
+    expect(Math.max(...texts.map(longestRun))).toBeLessThanOrEqual(210);
+  });
 
   test('is cut to 4,000 characters of a body, when the quarantine shows it', async () => {
     const inspected = await start();

@@ -1,14 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { systemClock } from '../../../src/base/clock.ts';
 import { readSecret } from '../../../src/cli/input.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
+import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
 import { type Installation, install, SITE } from '../../support/installation.ts';
 
 const URL = 'https://your.host/webhooks/media';
 let here: Installation;
 beforeAll(async () => {
   here = await install();
+  await (await here.openStore()).close();
 });
 afterAll(() => here.dispose());
 
@@ -18,7 +21,9 @@ const create = (...more: string[]) =>
 test('lists what the provider and the store know, when they differ, with what each lacks', async () => {
   const id = await here.register(URL, { site_ids: [SITE] });
   const foreign = here.foreignWebhook('https://else.where/hook');
-  await here.cli(['webhooks', 'import', '--id', 'gone0000'], { stdin: 'a-secret-of-a-webhook-that-is-gone' });
+  const store = await here.openStore();
+  await store.addSecret('gone0000', 'a-secret-of-a-webhook-that-is-gone');
+  await store.close();
   const views: { id: string }[] = await here.json(['webhooks', 'list']);
   const view = (wanted: string) => views.find((one) => one.id === wanted);
   expect(view(id)).toMatchObject({ secret: 'live', provider: { name: 'main' } });
@@ -51,17 +56,10 @@ test('deletes a webhook and lets its secret verify for the grace time, when it i
   expect(await here.json(['webhooks', 'show', id])).toMatchObject(shown);
 });
 
-test.each(['show', 'rotate'])('%s ends with 1, when there is no such webhook', async (command) => {
-  const { code, stdout, stderr } = await here.cli(['webhooks', command, 'unknown0']);
+test('show ends with 1, when there is no such webhook', async () => {
+  const { code, stdout, stderr } = await here.cli(['webhooks', 'show', 'unknown0']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^hookkit: .*(no webhook unknown0|not_found)/);
-});
-
-test('imports a secret from stdin without showing it', async () => {
-  const told = 'the secret of webhook hook0001 is stored; 0 notifications admitted\n';
-  const stdin = 'a-secret-of-a-webhook-0123\n';
-  const run = await here.cli(['webhooks', 'import', '--id', 'hook0001'], { stdin });
-  expect(run).toEqual({ code: 0, stdout: told, stderr: '' });
 });
 
 test('keeps the former secret live for the grace time, when an import replaces it, and ends it at once with --now', async () => {
@@ -93,4 +91,37 @@ test.each([
   const file = join(here.directory, 'no-secret.txt');
   writeFileSync(file, content);
   await expect(readSecret(file)).rejects.toThrow(problem);
+});
+
+const env = { WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' };
+
+/** A webhook whose only stored secret verifies nothing any more. */
+async function webhookOfRetired(): Promise<string> {
+  const { id } = here.foreignWebhook(URL);
+  const store = await here.openStore();
+  await store.addSecret(id, 'a-secret-that-is-stored-0123456789');
+  await retireSecrets(store, { id, at: systemClock.now() });
+  await store.close();
+  return id;
+}
+
+test.each(['delete', 'rotate'])(
+  '%s says whether WEBHOOK_SECRET still verifies for the webhook',
+  async (verb) => {
+    const { id: neverStored } = here.foreignWebhook(URL);
+    const still = await here.cli(['webhooks', verb, neverStored], { env });
+    expect(still).toMatchObject({ code: 0, stdout: expect.stringContaining('secret was never stored') });
+    expect(still.stderr).toContain(`WEBHOOK_SECRET still verifies for ${neverStored}`);
+    const nothing = await here.cli(['webhooks', verb, await webhookOfRetired()], { env });
+    expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('verifies nothing any more') });
+    expect(nothing.stderr).not.toContain('WEBHOOK_SECRET');
+  },
+);
+
+test('signs nothing with WEBHOOK_SECRET, when the secret of the webhook was retired, and says what to do, with 2', async () => {
+  const id = await webhookOfRetired();
+  const send = ['events', 'send', '--kind', 'media_created', '--media', 'm', '--to', 'http://127.0.0.1:9/'];
+  const { code, stderr } = await here.cli([...send, '--webhook', id], { env });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/no live secret for webhook \w+: /);
 });
