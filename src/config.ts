@@ -43,6 +43,8 @@ const file = secret(SQLITE_URL, `${SQLITE_FILE}/dev.db`);
 const database = secret(DATABASE_URL, `${SQLITE_FILE}/receiver.db, or postgres://USER@HOST:PORT/DATABASE`);
 const path = text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /webhooks/media');
 const instance = text(/^[\w.-]{1,100}$/, 'at most 100 letters, digits, dots, hyphens and underscores');
+// A browser sends other characters as it likes, a client as Bearer not at all.
+const adminToken = secret(/^[!-~]{16,}$/, 'at least 16 characters, ASCII without spaces').optional();
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const machine = hostname().replaceAll(/[^\w.-]/g, '-');
@@ -89,8 +91,8 @@ const variables = {
 
   ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: whole(0, 65_535, 'a TCP port').default(3001),
-  // A browser sends other characters as it likes, a client as Bearer not at all.
-  ADMIN_TOKEN: secret(/^[!-~]{16,}$/, 'at least 16 characters, ASCII without spaces').optional(),
+  ADMIN_TOKEN: adminToken,
+  ADMIN_READ_TOKEN: adminToken,
   ADMIN_NAMES: text(/^[\w.-]+(\s*,\s*[\w.-]+)*$/, 'host names, separated by commas')
     .transform((names) => names.toLowerCase().split(/\s*,\s*/))
     .optional(),
@@ -118,6 +120,11 @@ const environment = z
     path: ['ADMIN_TOKEN'],
     error: 'must be set where ADMIN_HOST is not a loopback address',
     when: ({ value }) => typeof (value as { ADMIN_HOST?: unknown }).ADMIN_HOST === 'string',
+  })
+  .refine(({ ADMIN_TOKEN: all, ADMIN_READ_TOKEN: read }) => read === undefined || (all ?? read) !== read, {
+    path: ['ADMIN_READ_TOKEN'],
+    error: 'needs ADMIN_TOKEN beside it, and must differ from it',
+    when: () => true,
   })
   .refine((env) => (env.STATUSES_BASE_URL === undefined) === (env.STATUSES_TOKEN === undefined), {
     path: ['STATUSES_TOKEN'],

@@ -50,6 +50,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
       valid: 'sixteen-letters!',
       invalid: ['fifteen-letters', 'with spaces in between', 'größer-als-sechzehn'],
     },
+    ADMIN_READ_TOKEN: { valid: 'sixteen-letters?', invalid: ['short'] },
     ADMIN_NAMES: { valid: 'Admin.example, other', parsed: ['admin.example', 'other'], invalid: ['a/b', ','] },
     ADMIN_TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
     PROVIDER_BASE_URL: {
@@ -76,6 +77,7 @@ const SECRET_VARIABLES = [
   'DEV_DATABASE_URL',
   'SECRETS_KEY',
   'ADMIN_TOKEN',
+  'ADMIN_READ_TOKEN',
   'PROVIDER_BASE_URL',
   'PROVIDER_API_SECRET',
   'STATUSES_BASE_URL',
@@ -85,6 +87,7 @@ const SECRET_VARIABLES = [
 /** What another variable needs to be set beside it. */
 const COMPANIONS: Record<string, Record<string, string>> = {
   ADMIN_HOST: { ADMIN_TOKEN: 'sixteen-letters!' },
+  ADMIN_READ_TOKEN: { ADMIN_TOKEN: 'sixteen-letters!' },
   STATUSES_BASE_URL: { STATUSES_TOKEN: 'user-token' },
   STATUSES_TOKEN: { STATUSES_BASE_URL: 'https://example.social' },
 };
@@ -205,6 +208,14 @@ test.each([
     expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
   },
 );
+
+test('the token that reads stands beside another one that changes', () => {
+  const [ADMIN_TOKEN, ADMIN_READ_TOKEN] = ['sixteen-letters!', 'sixteen-letters?'];
+  const wrong = '  ADMIN_READ_TOKEN: needs ADMIN_TOKEN beside it, and must differ from it';
+  expect(mistakesOf({ ADMIN_READ_TOKEN })).toContain(wrong);
+  expect(mistakesOf({ ADMIN_TOKEN, ADMIN_READ_TOKEN: ADMIN_TOKEN })).toContain(wrong);
+  expect(mistakesOf({ ADMIN_TOKEN, ADMIN_READ_TOKEN })).toBe('');
+});
 
 test('the URL and the token of the scheduled statuses are needed together, whatever else is wrong', () => {
   const both = { STATUSES_BASE_URL: 'https://example.social', STATUSES_TOKEN: 'user-token' };

@@ -31,7 +31,7 @@ export function adminApp(inspected: Inspected): Express {
     app.get(`/assets/${name}`, (_req, res) => res.sendFile(path));
   const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined });
   if (config.ADMIN_TOKEN !== undefined) {
-    const check = tokenCheck(config.ADMIN_TOKEN);
+    const check = tokenCheck(config.ADMIN_TOKEN, config.ADMIN_READ_TOKEN);
     const count = (result: 'wrong' | 'unchecked') => watch.metrics.guessed(result);
     const guesses = new Guesses({ check, clock, log, count });
     app.use(guardToken({ guesses, sessions: new Sessions(clock), log, render }));

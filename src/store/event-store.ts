@@ -3,7 +3,7 @@ import type { MonotonicClock } from '../base/clock.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
 import type { Report } from './lists/reports.ts';
-import type { Order } from './lists/search.ts';
+import type { Order, ReceivedQuery } from './lists/search.ts';
 import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
 import type { Recovery } from './operations/claim.ts';
 import type { Entry } from './operations/quarantine.ts';
@@ -177,9 +177,18 @@ export class EventStore {
    */
   async *received(filter: EventFilter, after = 0, last?: number) {
     const upTo = last ?? (await this.lastSeq());
-    const page = (from: number) => this.#engine.read('received', { filter, after: from, limit: WAVE, upTo });
+    const page = (from: number) => this.receivedPage({ filter, after: from, limit: WAVE, upTo });
     for await (const { list } of stepsFrom(after, page)) if (list.length > 0) yield list;
   }
+
+  /** A page of it: what matches, the last event that was looked at, and where the next page begins, if there is one. */
+  readonly receivedPage = (query: ReceivedQuery) => this.#engine.read('received', query);
+
+  /** The last event before a place; undefined if there is none. */
+  readonly receiptBefore = (seq: number) => this.#engine.read('receiptBefore', { seq });
+
+  /** The place of the first of the 20,000 events before a place that were received at a time or later; undefined if none was. */
+  readonly firstSince = (seq: number, time: number) => this.#engine.read('firstSince', { seq, time });
 
   /** The last place up to which all events are there: what commits later comes behind it. */
   readonly lastSeq = () => this.#engine.read('lastSeq', {});

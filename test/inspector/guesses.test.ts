@@ -104,7 +104,7 @@ describe('every guess', () => {
   test('of a source is told of at once, and further ones of the same minute only a minute later', async () => {
     const clock = new VirtualClock(Date.now());
     const { log, withMessage } = logLines();
-    const guesses = new Guesses({ check: () => false, clock, log, count: () => {} });
+    const guesses = new Guesses({ check: () => undefined, clock, log, count: () => {} });
     for (let round = 0; round < 50; round++) guesses.check('a', 'wrong');
     for (let source = 0; source < 500; source++) guesses.check(`source ${source}`, 'wrong');
     const told = () => withMessage('wrong admin token').map(({ source, guesses: n }) => [source, n]);

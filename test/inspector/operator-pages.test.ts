@@ -147,17 +147,6 @@ describe('what is in quarantine', () => {
       { path: '/api/quarantine/drop', asked: { all: true }, answer: { dropped: 4 } },
     ]);
   });
-
-  test('stays, when no known secret verifies it, whatever webhook the form for admission names', async () => {
-    const inspected = await inspect({ media_available() {} });
-    await inspected.deliver(notification(), RIGHT);
-    await inspected.deliver(notification({ webhook_id: 'gone' }), RIGHT);
-    await kept(inspected, 2);
-    const answer = await post(inspected, '/quarantine/admit?webhook=gone');
-    expect(answer.headers.location).toBe('../refused?admitted=0&kept=1');
-    expect((await post(inspected, '/api/quarantine/admit', '{}')).body).toBe('{"admitted":0,"kept":2}');
-    expect(doneOf(inspected)).toHaveLength(2);
-  });
 });
 
 describe('webhooks', () => {

@@ -2,17 +2,21 @@ import { EventEmitter, once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { fail } from '../../src/dispatch/handler.ts';
 import { Sessions } from '../../src/inspector/guard/sign-in.ts';
+import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
+const READS = 'the-token-of-those-who-read';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const ROUTES = '/ /events /channels /api/stats /api/openapi.json /api/stream /metrics /no'.split(' ');
 
 let inspected: Inspected;
 beforeAll(async () => {
-  inspected = await inspect({}, { ADMIN_TOKEN: TOKEN, ADMIN_HOST: '0.0.0.0' });
+  const tokens = { ADMIN_TOKEN: TOKEN, ADMIN_READ_TOKEN: READS };
+  inspected = await inspect({ media_available: () => fail('broken') }, { ...tokens, ADMIN_HOST: '0.0.0.0' });
 });
 afterAll(() => inspected.dispose());
 
@@ -23,8 +27,8 @@ const signIn = (token: string, headers: Readonly<Record<string, string>> = {}) =
     body: new URLSearchParams({ token }).toString(),
   });
 
-async function session(): Promise<string> {
-  const { headers } = await signIn(TOKEN);
+async function session(token = TOKEN): Promise<string> {
+  const { headers } = await signIn(token);
   return String(headers['set-cookie']).split(';')[0] ?? '';
 }
 
@@ -95,6 +99,45 @@ describe('the admin token', () => {
   });
 });
 
+describe('the token that reads', () => {
+  const FORMS = /<form method="post" action="(?!sign-out)|href="events\/(replay|dismiss)\?/;
+
+  test('gets what GET serves, by Bearer and with a session, in pages without buttons', async () => {
+    await inspected.deliver(notification());
+    await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
+    await inspected.settled();
+    const [cookie, full] = [await session(READS), await session()];
+    const { id } = present((await inspected.service.store.search({}, { limit: 1 })).events[0]);
+    const [pages, others] = [
+      `/ /events /events/${id} /problems /refused /events/replay /events/dismiss`.split(' '),
+      '/channels /webhooks /metrics /api/stats /api/received?after=start'.split(' '),
+    ];
+    const ask = async (path: string, headers: Readonly<Record<string, string>>) => {
+      const { status, body } = await inspected.raw(path, { headers });
+      return { path, status, hasButtons: FORMS.test(body) };
+    };
+    for (const path of [...pages, ...others])
+      for (const headers of [{ cookie }, { authorization: `Bearer ${READS}` }])
+        expect(await ask(path, headers)).toEqual({ path, status: 200, hasButtons: false });
+    for (const path of pages) expect(await ask(path, { cookie: full })).toMatchObject({ hasButtons: true });
+  });
+
+  test.each([
+    ['POST', '/api/events/replay'],
+    ['POST', '/api/pause'],
+    ['POST', '/pause'],
+    ['POST', '/events/dismiss'],
+    ['DELETE', '/api/instances/x'],
+    ['PUT', '/app/'],
+  ])('changes nothing, when it asks for %s %s, with 403 that names both', async (method, path) => {
+    for (const headers of [{ cookie: await session(READS) }, { authorization: `Bearer ${READS}` }]) {
+      const { status, body } = await inspected.raw(path, { method, headers });
+      expect([status, body]).toEqual([403, expect.stringMatching(/ADMIN_READ_TOKEN.* ADMIN_TOKEN/)]);
+    }
+    expect((await inspected.service.store.overview()).paused).toBeUndefined();
+  });
+});
+
 describe('a session', () => {
   test('begins, when the token is given on the page, in an HttpOnly and SameSite=Strict cookie', async () => {
     const answer = await signIn(TOKEN);
@@ -134,7 +177,7 @@ describe('a session', () => {
   test('is refused, when its cookie was changed, made up or is of another start, with 401', async () => {
     const cookie = await session();
     const [name = '', value = ''] = cookie.split('=');
-    const foreign = new Sessions(new VirtualClock(Date.now())).begin();
+    const foreign = new Sessions(new VirtualClock(Date.now())).begin('change');
     for (const forged of [
       `${value.slice(0, -2)}AA`,
       `${value}A`,
@@ -152,13 +195,13 @@ describe('a session', () => {
   test('is over with its live tail, when twelve hours have passed, whatever the browser still sends', async () => {
     const clock = new VirtualClock();
     const sessions = new Sessions(clock);
-    const cookie = `hookkit_session=${sessions.begin()}`;
+    const cookie = `hookkit_session=${sessions.begin('change')}`;
     const tail = Object.assign(new EventEmitter(), { headersSent: true, end: jest.fn() });
     await clock.advance(12 * 3_600_000 - 1);
-    expect([sessions.admit(cookie, tail as never), tail.end.mock.calls]).toEqual([true, []]);
+    expect([sessions.admit(cookie, tail as never), tail.end.mock.calls]).toEqual(['change', []]);
     await clock.advance(1);
     expect(tail.end).toHaveBeenCalledTimes(1);
-    expect(sessions.admit(cookie, tail as never)).toBe(false);
+    expect(sessions.admit(cookie, tail as never)).toBeUndefined();
   });
 });
 

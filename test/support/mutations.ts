@@ -125,6 +125,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     suite: 'test/store/interleavings.test.ts',
     tests: 'skips nothing that commits late',
   },
+  'never lost: a reader is told that its cursor is of another database': {
+    file: 'src/inspector/api/received.ts',
+    original: 'if (found?.seq === seq && found.receivedAt === receivedAt) return found;',
+    mutant: 'if (found?.seq === seq) return found;',
+    suite: 'test/inspector/received.test.ts',
+    tests: 'with 410',
+  },
   // 2. Nothing unverified is ever handled.
   'nothing unverified: the signature must be right': {
     file: 'src/notification/token.ts',
@@ -562,5 +569,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     mutant: 'const MOST_HELD = 8 * 1024 ** 4;',
     suite: 'test/base/log.test.ts',
     tests: 'with the number of those dropped in the gap',
+  },
+  'bounded: a token that reads changes nothing': {
+    file: 'src/inspector/guard/sign-in.ts',
+    original: "if (right === 'change' || req.method",
+    mutant: 'if (right || req.method',
+    suite: 'test/inspector/sign-in.test.ts',
+    tests: 'changes nothing',
   },
 };

@@ -3,7 +3,7 @@ import express, { Router } from 'express';
 import { z } from 'zod';
 import { repeat } from '../../base/clock.ts';
 import { visible } from '../../base/text.ts';
-import { answerTo, type Endpoint, type Inspected, inputOf } from './endpoint.ts';
+import { answerTo, type Endpoint, type Inspected } from './endpoint.ts';
 import { endpointsOf } from './endpoints.ts';
 
 /** Everything under `/api`. */
@@ -11,18 +11,15 @@ export function apiRouter(inspected: Inspected): Router {
   const router = Router();
   const endpoints = endpointsOf(inspected);
   const description = openApi(endpoints);
-  router.get(['/openapi.json', '/stream'], (req, _res, next) => {
-    inputOf(z.object({}), req);
-    next();
-  });
   router.get('/openapi.json', (_req, res) => void res.json(description));
   router.get('/stream', stream(inspected));
   // Whatever type it says: a body that nobody reads would be passed over.
   router.use(express.json({ limit: '16kb', type: () => true }));
   for (const one of endpoints)
-    router[one.method ?? 'get'](one.path, async (req, res) => {
-      const answer = await answerTo(one, req, inspected.log);
-      res.type('json').send(visible(JSON.stringify(answer)));
+    router[one.method ?? 'get'](one.path, async (_req, res) => {
+      const answer = await answerTo(one, res, inspected.log);
+      if (typeof answer === 'string') res.type('application/x-ndjson').send(visible(answer));
+      else res.type('json').send(visible(JSON.stringify(answer)));
     });
   return router;
 }
@@ -44,7 +41,7 @@ function openApi(endpoints: readonly Endpoint[]): Json {
       version: '1',
       description:
         'Times are ISO 8601 in UTC. Where ADMIN_TOKEN is set every route needs it as a Bearer token. ' +
-        'A parameter that a route does not know, or that is given twice, is refused with 400.',
+        'A JSON body may have the parameters, too. One that a route does not know, or that is given twice, is refused with 400.',
     },
     servers: [{ url: '..' }],
     components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
@@ -71,24 +68,13 @@ const RESPONSES = {
   },
 };
 
-function operation({ method, path, summary, input }: Endpoint): Json {
+function operation({ path, summary, input }: Endpoint): Json {
   const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });
-  const isInBody = (name: string) => method === 'post' && !path.includes(`:${name}`);
-  const { body: inBody = [], url: inUrl = [] } = Object.groupBy(Object.entries(properties), ([name]) =>
-    isInBody(name) ? 'body' : 'url',
-  );
-  const body = { type: 'object', properties: Object.fromEntries(inBody), additionalProperties: false };
-  return {
-    summary,
-    parameters: inUrl.map(([name, schema]) => ({
-      name,
-      in: path.includes(`:${name}`) ? 'path' : 'query',
-      required: required.includes(name),
-      schema,
-    })),
-    ...(method === 'post' && { requestBody: { content: { 'application/json': { schema: body } } } }),
-    responses: RESPONSES,
-  };
+  const parameters = Object.entries(properties).map(([name, schema]) => {
+    const place = path.includes(`:${name}`) ? 'path' : 'query';
+    return { name, in: place, required: required.includes(name), schema };
+  });
+  return { summary, parameters, responses: RESPONSES };
 }
 
 /** How soon listeners hear of a change, also of what other processes did. */

@@ -28,17 +28,10 @@ export function concernsOf(snapshot: Snapshot, now: number): Concern[] {
     .toSorted((one, other) => Number(other.grave) - Number(one.grave));
 }
 
-/** Says that nothing is wrong, and what came last. */
-export function wellOf({ last_10_minutes: recent, last_recorded_at: last }: Snapshot, now: number): string {
+/** Says that nothing is wrong, and when something came last. */
+export function wellOf({ last_recorded_at: last }: Snapshot, now: number): string {
   if (last === null) return 'Nothing has come in yet.';
-  const came = recent.accepted + recent.duplicate;
-  const not = recent.rejected + recent.not_recorded;
-  const refused = not === 0 ? 'none was refused' : `${plural(not, 'was', 'were')} refused or not recorded`;
-  const lately =
-    came > 0
-      ? `${number(came)} came in the last 10 minutes, and ${refused}.`
-      : `The newest event came ${duration(since(last, now))} ago.`;
-  return `No event is dead, and none has waited for long. ${lately}`;
+  return `No event is dead, and none has waited for long. The newest event came ${duration(since(last, now))} ago.`;
 }
 
 type Found = readonly (Concern | false)[];

@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
@@ -30,8 +30,8 @@ export interface Endpoint {
   readonly summary: string;
   /** of path, query and JSON body together */
   readonly input: z.ZodObject;
-  /** @param source the address that asks */
-  readonly run: (input: never, source: string) => Promise<object>;
+  /** @param source the address that asks @returns what becomes JSON, or lines of it */
+  readonly run: (input: never, source: string, res: Response) => Promise<object | string>;
 }
 
 const nothing = z.object({});
@@ -40,15 +40,16 @@ const nothing = z.object({});
 export function endpoint<I extends z.ZodObject = typeof nothing>(
   given: Omit<Endpoint, 'input' | 'run'> & {
     readonly input?: I;
-    readonly run: (input: z.output<I>, source: string) => Promise<object>;
+    readonly run: (input: z.output<I>, source: string, res: Response) => Promise<object | string>;
   },
 ): Endpoint {
   return { input: nothing, ...given };
 }
 
 /** Checks a request, and does what it asks for. */
-export async function answerTo({ method, input, run }: Endpoint, req: Request, log: AdminNeeds['log']) {
-  const answer = await run(inputOf(input, req) as never, sourceOf(req.ip));
+export async function answerTo({ method, input, run }: Endpoint, res: Response, log: AdminNeeds['log']) {
+  const { req } = res;
+  const answer = await run(inputOf(input, req) as never, sourceOf(req.ip), res);
   if (method) logDone(log, req, answer);
   return answer;
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
-import { admitWaiting } from '../../receiver/admissions.ts';
 import { isAway } from '../../store/lists/event-json.ts';
 import { Refused } from '../guard/refuse.ts';
 import { stats } from './attention.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterOf, filterShape, isRestricted } from './events.ts';
+import { receivedOf, receivedQuery } from './received.ts';
 import * as refused from './refusals.ts';
 import * as reports from './reports.ts';
 import { series, spanQuery } from './stats.ts';
@@ -53,7 +53,7 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
-  const { store, config, clock, wake } = inspected;
+  const { store, clock, wake } = inspected;
   return [
     endpoint({
       path: '/events',
@@ -102,6 +102,15 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: ({ id, reason }) => changeOne(inspected, id, { verb: 'dismiss', reason }),
     }),
     endpoint({
+      path: '/received',
+      summary:
+        'What was received after a cursor, oldest first, as recordings in NDJSON, each with its cursor; nothing is skipped. ' +
+        'The header X-Cursor says where to go on, also if nothing matched, and X-Behind about how many events come behind. ' +
+        '410: the cursor is of another database.',
+      input: receivedQuery,
+      run: receivedOf(inspected),
+    }),
+    endpoint({
       path: '/channels',
       summary: 'Live channels with their state by their newest event, the latest change first.',
       input: reports.channelsQuery,
@@ -126,16 +135,6 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
       run: () => refused.quarantine(inspected),
-    }),
-    endpoint({
-      method: 'post',
-      path: '/quarantine/admit',
-      summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
-      input: z.object({ webhook: filterShape.webhook }),
-      run: async ({ webhook }) => {
-        const admitted = await admitWaiting(store, config, webhook);
-        return { admitted, kept: await store.quarantineSize(webhook) };
-      },
     }),
     endpoint({
       method: 'post',

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
-import { digestOf } from '../../notification/json.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
 import { attemptJson, eventJson, eventTimeOf, runningJson, stateJson } from '../../store/lists/event-json.ts';
@@ -70,7 +69,7 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
 
 /**
  * One event with its attempts (`history`), the start that has not ended (`running`), its steps, the state of its media or channel now, and the
- * events around it. `digest` is null once retention removed the body.
+ * events around it.
  */
 export async function event({ store }: Inspected, id: string) {
   const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
@@ -83,7 +82,6 @@ export async function event({ store }: Inspected, id: string) {
   ]);
   return {
     ...eventJson(found),
-    digest: found.body === undefined ? null : digestOf(JSON.parse(found.body)).toString('hex'),
     late: found.late ?? false,
     history: attempts.map(attemptJson),
     running: running ? runningJson(running) : null,

@@ -1,9 +1,12 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 
+/** What a token or a session allows. */
+export type Right = 'change' | 'read';
+
 interface GuessesOptions {
-  /** whether a token is the right one */
-  readonly check: (token: string) => boolean;
+  /** what a token allows; undefined if it is a wrong one */
+  readonly check: (token: string) => Right | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** called for each request whose token is wrong or was not checked */
@@ -36,8 +39,8 @@ export class Guesses {
     this.#options = options;
   }
 
-  /** Whether a token is the right one, or after how many milliseconds a token of this source will be checked. */
-  check(source: string, token: string): boolean | { readonly waitMs: number } {
+  /** What a token allows, or after how many milliseconds a token of this source will be checked; undefined if it is a wrong one. */
+  check(source: string, token: string): Right | { readonly waitMs: number } | undefined {
     const { check, clock } = this.#options;
     const now = clock.now();
     const isKnown = now - (this.#known.get(source) ?? Number.NEGATIVE_INFINITY) < DAY_MS;
@@ -46,13 +49,14 @@ export class Guesses {
       this.#add(isSourceOver ? source : OTHERS, 'unchecked');
       return { waitMs: Math.max(1, this.#minuteEnds - now) };
     }
-    if (check(token)) {
+    const right = check(token);
+    if (right) {
       this.#known.set(source, now);
-      return true;
+      return right;
     }
     this.#wrongInAll++;
     this.#add(source, 'wrong');
-    return false;
+    return undefined;
   }
 
   /** Logs the first guess of a source at once; the end of the minute tells how many followed. */

@@ -25,7 +25,7 @@ export function refuse(req: Request, res: Response, status: number, error: strin
 /** Answers a request whose route failed. */
 export function refuseFailed(log: Logger): ErrorRequestHandler {
   return (error, req, res, _next) => {
-    if (res.headersSent) return void res.destroy();
+    if (res.headersSent || res.destroyed) return void res.destroy();
     if (error instanceof Refused) return refuse(req, res, error.status, error.message);
     const status: unknown = error?.status;
     if (typeof status === 'number' && status >= 400 && status < 500) {

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import express, { type CookieOptions, type Request, type Response, Router } from 'express';
+import express, { type CookieOptions, type NextFunction, type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
 import { type Render, rootOf } from '../pages/render.ts';
-import type { Guesses } from './guesses.ts';
+import type { Guesses, Right } from './guesses.ts';
 import { refuse } from './refuse.ts';
 
 export interface SignInOptions {
@@ -18,10 +18,10 @@ export interface SignInOptions {
 export function guardToken({ guesses, sessions, log, render }: SignInOptions): Router {
   const router = Router();
 
-  /** Whether the token is the right one. Over the limit of wrong tokens no token is checked, and the answer is given here. */
-  const check = (req: Request, res: Response, token: string): boolean | undefined => {
+  /** What a token allows. Over the limit of wrong tokens no token is checked, and the answer is given here. */
+  const check = (req: Request, res: Response, token: string): Right | undefined => {
     const verdict = guesses.check(sourceOf(req.ip), token);
-    if (typeof verdict === 'boolean') return verdict;
+    if (typeof verdict !== 'object') return verdict;
     const seconds = Math.ceil(verdict.waitMs / 1000);
     const error = `too many wrong tokens: no token is checked for the next ${seconds} s`;
     refuse(req, res.set('Retry-After', String(seconds)), 429, error);
@@ -33,13 +33,13 @@ export function guardToken({ guesses, sessions, log, render }: SignInOptions): R
   router.get('/sign-in', (req, res) => show(res, ownPath(req.query.to), false));
   router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), (req, res) => {
     const { token, to } = req.body ?? {};
-    const isRight = check(req, res, typeof token === 'string' ? token : '');
-    if (isRight === undefined) return;
-    if (!isRight) return show(res.status(401), ownPath(to), true);
+    const right = check(req, res, typeof token === 'string' ? token : '');
+    if (res.headersSent) return;
+    if (!right) return show(res.status(401), ownPath(to), true);
     log.info({ source: req.ip }, 'signed in');
     // The cookie is for https only if the reader came by it.
     const secure = req.headers.origin?.startsWith('https:') ?? false;
-    res.cookie(NAME, sessions.begin(), { ...COOKIE, secure, maxAge: LASTS_MS });
+    res.cookie(NAME, sessions.begin(right), { ...COOKIE, secure, maxAge: LASTS_MS });
     res.redirect(303, `.${ownPath(to)}`);
   });
   router.post('/sign-out', (req, res) => {
@@ -50,19 +50,27 @@ export function guardToken({ guesses, sessions, log, render }: SignInOptions): R
 
   router.use((req, res, next) => {
     // A session comes first: guesses of others, even from the same address, do not shut it out.
-    if (sessions.admit(req.headers.cookie, res)) return next('router');
+    const ofSession = sessions.admit(req.headers.cookie, res);
+    if (ofSession) return admit(ofSession, req, res, next);
     const token = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
     if (token === undefined && isPage(req)) {
       const query = req.originalUrl === '/' ? '' : `?${new URLSearchParams({ to: req.originalUrl })}`;
       return res.redirect(303, `${rootOf(req)}sign-in${query}`);
     }
-    const isRight = token === undefined ? false : check(req, res, token);
-    if (isRight === undefined) return;
-    if (isRight) return next('router');
+    const right = token === undefined ? undefined : check(req, res, token);
+    if (res.headersSent) return;
+    if (right) return admit(right, req, res, next);
     res.set('WWW-Authenticate', 'Bearer');
     refuse(req, res, 401, 'ADMIN_TOKEN is needed: as a Bearer token, or sign in at /sign-in');
   });
   return router;
+}
+
+/** Lets a request pass. Who may read changes nothing, and pages have no buttons for them. */
+function admit(right: Right, req: Request, res: Response, next: NextFunction): void {
+  res.locals.mayOnlyRead = right === 'read';
+  if (right === 'change' || req.method === 'GET' || req.method === 'HEAD') next('router');
+  else refuse(req, res, 403, 'the token only reads (ADMIN_READ_TOKEN): a change needs ADMIN_TOKEN');
 }
 
 const HERE = 'http://here.invalid';
@@ -82,12 +90,15 @@ function isPage(req: Request): boolean {
 }
 
 /** Makes a check of tokens, whose time does not depend on how much of a token is right. */
-export function tokenCheck(token: string): (given: string) => boolean {
+export function tokenCheck(change: string, read: string | undefined): (given: string) => Right | undefined {
   // Digests under a random key have one length, and a client cannot choose them.
   const key = randomBytes(32);
   const digest = (text: string) => createHmac('sha256', key).update(text, 'utf8').digest();
-  const expected = digest(token);
-  return (given) => timingSafeEqual(digest(given), expected);
+  const [all, reading] = [digest(change), read && digest(read)];
+  return (given) => {
+    if (timingSafeEqual(digest(given), all)) return 'change';
+    return reading && timingSafeEqual(digest(given), reading) ? 'read' : undefined;
+  };
 }
 
 const NAME = 'hookkit_session';
@@ -100,6 +111,7 @@ const MOST_SESSIONS = 1000;
 
 /** The session of a reader who has signed in. */
 interface Session {
+  readonly right: Right;
   /** The answers under way, such as a live tail: they end with the session. */
   readonly answers: Set<Response>;
   readonly cancelExpiry: () => void;
@@ -118,21 +130,21 @@ export class Sessions {
   }
 
   /** Begins a session. @returns the value of its cookie */
-  begin(): string {
+  begin(right: Right): string {
     const value = randomBytes(32).toString('base64url');
     const [oldest] = this.#sessions.keys();
     if (this.#sessions.size >= MOST_SESSIONS && oldest !== undefined) this.#end(oldest);
     const cancelExpiry = this.#clock.after(LASTS_MS, () => this.#end(value));
-    this.#sessions.set(value, { answers: new Set(), cancelExpiry });
+    this.#sessions.set(value, { right, answers: new Set(), cancelExpiry });
     return value;
   }
 
-  /** Whether a Cookie header has a session that this process began and that has not ended. The answer ends with the session. */
-  admit(header: string | undefined, answer: Response): boolean {
+  /** What the session of a Cookie header allows, if this process began it and it has not ended. The answer ends with the session. */
+  admit(header: string | undefined, answer: Response): Right | undefined {
     const session = valuesIn(header).flatMap((value) => this.#sessions.get(value) ?? [])[0];
     session?.answers.add(answer);
     answer.once('close', () => session?.answers.delete(answer));
-    return session !== undefined;
+    return session?.right;
   }
 
   /** Ends the sessions of a Cookie header, with their answers under way. */

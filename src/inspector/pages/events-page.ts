@@ -67,7 +67,6 @@ export function eventPage(inspected: Inspected): Page {
       attempts: [...Map.groupBy(history, ({ outcome, error }) => `${outcome} ${sameOf(error)}`).values()],
       canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
       canDismiss: found.status === 'pending' || found.status === 'dead',
-      replayed: req.query.replayed !== undefined,
     };
   };
 }

@@ -10,20 +10,17 @@ import { webhooks } from '../api/webhooks.ts';
 import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
 
-const number = z.coerce.number().int().min(0).optional();
-const settled = z.object({ admitted: number, kept: number, dropped: number });
+const refusedQuery = z.object({ dropped: z.coerce.number().int().min(0).optional() });
 
 const toOverview = () => '';
-const toRefused = (done: Record<string, string>) => `refused?${new URLSearchParams(done)}`;
 
 /** Endpoints that forms ask, too, and the page that comes after. */
 const AFTER: Readonly<Record<string, (answer: Record<string, string>) => string>> = {
   '/pause': toOverview,
   '/resume': toOverview,
   '/instances/:name': toOverview,
-  '/quarantine/admit': toRefused,
-  '/quarantine/drop': toRefused,
-  '/events/:id/replay': ({ id }) => `events/${id}?replayed=1`,
+  '/quarantine/drop': ({ dropped }) => `refused?dropped=${dropped}`,
+  '/events/:id/replay': ({ id }) => `events/${id}`,
   '/events/:id/dismiss': ({ id }) => `events/${id}`,
 };
 
@@ -48,7 +45,7 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     '/problems': async () => ({ view: 'problems', ...(await problems(inspected)) }),
     '/refused': async ({ query }) => {
       const [refused, kept] = await Promise.all([refusals(inspected), quarantine(inspected)]);
-      return { view: 'refused', ...refused, kept, done: parsed(settled, query) };
+      return { view: 'refused', ...refused, kept, ...parsed(refusedQuery, query) };
     },
     '/webhooks': async () => ({ view: 'webhooks', ...(await webhooks(inspected)) }),
   };
@@ -65,8 +62,8 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     const next = AFTER[endpoint.path];
     if (!next) continue;
     router.post(endpoint.path, form, async (req, res) => {
-      const done = await answerTo(endpoint, req, log);
-      res.redirect(303, `${rootOf(req)}${next({ ...done })}`);
+      const done = await answerTo(endpoint, res, log);
+      res.redirect(303, `${rootOf(req)}${next(Object(done))}`);
     });
   }
   for (const verb of ['replay', 'dismiss'] as const)

@@ -38,11 +38,14 @@ export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: 
   // `exact` is for values that a form sends back.
   const given = { ...shared, ...words, exact, nav: undefined };
   return (res, view, data) => {
+    const mayChange = !res.locals.mayOnlyRead;
     const url = res.req.originalUrl.slice(1);
     // A part of a page asks for itself again when something has changed, at most once in so many seconds.
     const live = (id: string, seconds = 1, path = url || './') =>
       `id="${id}" data-live hx-get="${exact(path)}" hx-select="#${id}" hx-swap="outerMorph"` +
       ` hx-trigger="changes from:body throttle:${seconds}s, every 15s"`;
-    res.type('html').send(eta.render(view, { ...given, root: rootOf(res.req), url, live, ...data }));
+    res
+      .type('html')
+      .send(eta.render(view, { ...given, mayChange, root: rootOf(res.req), url, live, ...data }));
   };
 }

@@ -2,7 +2,7 @@ import { type Db, type Dialect, one, type Value } from '../dialect.ts';
 import { PLACES } from '../operations/record.ts';
 import { READY } from '../schema.ts';
 import type { EventId, StoredEvent } from '../stored.ts';
-import type { EventFilter, Found, Received, Stretch } from './types.ts';
+import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.deliveries,
@@ -63,6 +63,10 @@ export function searchReads(d: Dialect) {
   const tally = `count(*) AS events, count(CASE WHEN ${READY} THEN 1 END) AS under_way,
     count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable,
     count(CASE WHEN status IN ('pending', 'dead') AND l.lease IS NULL THEN 1 END) AS dismissible`;
+
+  const receiptBefore = 'SELECT seq, received_at FROM events WHERE seq < $seq ORDER BY seq DESC LIMIT 1';
+  const firstSince = `SELECT min(seq) AS seq FROM (SELECT seq, received_at FROM events WHERE seq < $seq
+    ORDER BY seq DESC LIMIT ${REACH}) s WHERE received_at >= $time`;
 
   const lowestLock = `SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) AS seq FROM pg_locks
     WHERE locktype = 'advisory' AND classid::bigint >> 16 = ${PLACES} AND objsubid = 1
@@ -153,8 +157,15 @@ export function searchReads(d: Dialect) {
       const rows = await db.all<Received & { readonly matches: number }>(sql, params);
       const found = rows.filter(({ matches }) => matches === 1);
       const list = found.map(({ matches: _, ...row }): Received => row);
-      return { list, next: rows.length === limit ? rows.at(-1)?.seq : undefined };
+      const last: Receipt | undefined = rows.at(-1);
+      return { list, last, next: rows.length === limit ? last?.seq : undefined };
     },
+
+    receiptBefore: async (db: Db, place: { readonly seq: number }) =>
+      (await db.all<Receipt>(receiptBefore, place))[0],
+
+    firstSince: async (db: Db, query: { readonly seq: number; readonly time: number }) =>
+      (await one<Partial<Receipt>>(db, firstSince, query)).seq,
 
     /**
      * The last place up to which everything is there: what commits later comes behind it.

@@ -39,6 +39,9 @@ export interface Found {
   readonly next: EventId | undefined;
 }
 
+/** When an event was received, and its place. */
+export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
+
 /** An event as it was received. */
 export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'body'>;
 

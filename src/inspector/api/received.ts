@@ -1,0 +1,83 @@
+import type { Response } from 'express';
+import { z } from 'zod';
+import { MOMENTS } from '../../base/duration.ts';
+import { toLine } from '../../replay/recording-lines.ts';
+import type { Receipt, Received } from '../../store/event-store.ts';
+import { Refused } from '../guard/refuse.ts';
+import type { Inspected } from './endpoint.ts';
+import { filterOf, filterShape, moment } from './events.ts';
+
+/** The place of an event and when it was received: in another database, another event has this place. */
+const CURSOR = /^[0-9a-z]{1,10}-[0-9a-z]{1,10}$/;
+const START: Receipt = { seq: 0, receivedAt: 0 };
+
+const cursorOf = ({ seq, receivedAt }: Receipt) => `${seq.toString(36)}-${receivedAt.toString(36)}`;
+
+export const receivedQuery = z.object({
+  ...filterShape,
+  after: z
+    .union([z.literal(['start', 'now']), z.string().regex(CURSOR), moment])
+    .describe(`a cursor, start, now, or received since ${MOMENTS}`),
+  limit: z.coerce.number().int().min(1).max(500).default(100).describe('how many events are looked at'),
+  wait: z.coerce.number().int().min(0).max(60).default(0).describe('for so many seconds, for what matches'),
+});
+
+/** How soon those who wait hear of events. */
+const EVERY_MS = 1000;
+
+/** Answers with what was received after a cursor, a recording a line. Headers tell where to go on, and how many events are left. */
+export function receivedOf({ store, clock }: Inspected) {
+  let look: Promise<number> | undefined;
+  /** One look at the store a second serves all who wait. */
+  const nextLook = () => {
+    look ??= new Promise<void>((resolve) => clock.after(EVERY_MS, resolve)).then(() => {
+      look = undefined;
+      return store.lastSeq();
+    });
+    return look;
+  };
+
+  const receiptOf = async (after: string | number): Promise<Receipt> => {
+    if (after === 'start') return START;
+    if (after === 'now' || typeof after === 'number') {
+      const time = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
+      let seq = (await store.lastSeq()) + 1;
+      for (;;) {
+        const first = await store.firstSince(seq, time);
+        if (first === undefined) return (await store.receiptBefore(seq)) ?? START;
+        seq = first;
+      }
+    }
+    const [seq = 0, receivedAt = 0] = after.split('-').map((part) => Number.parseInt(part, 36));
+    const found = seq === 0 ? START : await store.receiptBefore(seq + 1);
+    if (found?.seq === seq && found.receivedAt === receivedAt) return found;
+    const time = new Date(receivedAt).toISOString();
+    throw new Refused(
+      410,
+      `the cursor is of another database, or from before a restore: after=${time} goes on`,
+    );
+  };
+
+  return async (query: z.output<typeof receivedQuery>, _source: string, res: Response): Promise<string> => {
+    const { after, limit, wait, ...filters } = query;
+    const filter = filterOf(filters);
+    const end = clock.now() + wait * 1000;
+    const mayWait = () => clock.now() < end && !res.destroyed;
+    let place = await receiptOf(after);
+    let list: readonly Received[];
+    let upTo: number;
+    do {
+      upTo = await store.lastSeq();
+      while (upTo <= place.seq && mayWait()) upTo = await nextLook();
+      const page = await store.receivedPage({ filter, after: place.seq, limit, upTo });
+      list = page.list;
+      place = page.last ?? place;
+    } while (list.length === 0 && mayWait());
+    res.set({ 'X-Cursor': cursorOf(place), 'X-Behind': String(Math.max(0, upTo - place.seq)) });
+    const lines = list.map(({ body, ...one }) => {
+      const cursor = cursorOf(one);
+      return body === undefined ? '' : `${toLine({ ...one, body, others: { cursor } })}\n`; // retention removed its body
+    });
+    return lines.join('');
+  };
+}
