@@ -41,8 +41,9 @@ export interface HandlerContext<App = unknown> {
    * @param step names the step within this event, with 1 to 200 characters
    * @param fn its result is a value that JSON can hold, at most 1 MB as JSON, or nothing. With any other result the event
    *   ends as `dead`, since a retry would run `fn` again
-   * @throws TypeError for another name or if `fn` is no function, before anything runs, and for another result; Error if the handler
-   *   has returned or the attempt has ended, as by its time-out: then `fn` does not begin, or its result is not stored
+   * @throws TypeError for another name or if `fn` is no function, before anything runs, and for another result; Error if this run has
+   *   called the same step before, unless that threw: in a loop, give each call a name of its own, such as `send ${id}`; Error if the
+   *   handler has returned or the attempt has ended, as by its time-out: then `fn` does not begin, or its result is not stored
    */
   once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
   /** What earlier events of the same media or channel left, to be read and changed. */

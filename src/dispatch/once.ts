@@ -32,6 +32,8 @@ export function onceOf(
   signal: AbortSignal,
   { store, clock, onStoreError }: OnceOptions,
 ) {
+  /** the steps of this run that are under way or done; one that threw may be called again */
+  const called = new Set<string>();
   const underWay = new Map<string, Promise<DoneStep['result']>>();
   let isClosed = false;
   let unstorable: string | undefined;
@@ -82,9 +84,11 @@ export function onceOf(
           `the step "${step}" of ctx.once must be a function, as in () => send(), and this one is ${shown(fn)}`,
         );
       if (isClosed) throw new Error(`${overFor(step)}: it does not run`);
-      // A handler that asks twice at the same moment gets one result.
-      const asked = underWay.get(step) ?? run(step, fn).finally(() => underWay.delete(step));
+      if (called.has(step)) throw new Error(calledTwice(step));
+      called.add(step);
+      const asked = run(step, fn).finally(() => underWay.delete(step));
       underWay.set(step, asked);
+      asked.catch(() => called.delete(step));
       const result = await asked;
       return (result === null ? undefined : JSON.parse(result)) as AsJson<T>;
     },
@@ -103,3 +107,7 @@ export function onceOf(
 function overFor(step: string): string {
   return `the attempt that came to step "${step}" of ctx.once has ended (pass ctx.signal to everything that waits, and await ctx.once)`;
 }
+
+/** In a loop, all calls after the first would silently do nothing. */
+const calledTwice = (step: string) =>
+  `the step "${step}" of ctx.once is called twice in one run: give each call a name of its own, such as \`${step} \${id}\``;

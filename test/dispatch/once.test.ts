@@ -59,24 +59,22 @@ describe('ctx.once', () => {
     expect(runs).toBe(2);
   });
 
-  test('shares a step that is under way, gives each who asked a copy, and keeps steps of other events apart', async () => {
+  test('throws, when the step is under way or done in this run; it may be called again where it threw, and by another event', async () => {
     const { record, start } = stage();
     await record();
     await record({ media_id: 'other' });
-    let runs = 0;
+    const sent: string[] = [];
     const { handlers, seen } = doing(async (ctx) => {
-      const ask = () => ctx.once('announce', async () => ({ runs: ++runs, list: [1] }));
-      const [first, second] = await Promise.all([ask(), ask()]);
-      first.list.push(2);
-      return [second, await ask()];
+      const call = (step: string, fn: () => unknown) => ctx.once(step, fn).catch((error) => error.message);
+      const send = (name: string) => call('send', () => sent.push(name));
+      const atOnce = await Promise.all([send('a'), send('b')]);
+      const failed = await call('fail', () => Promise.reject(new Error('no connection')));
+      return [...atOnce, await send('c'), failed, await call('fail', () => 'done')];
     });
     await start(handlers);
-    expect(seen).toEqual(
-      [1, 2].map((run) => [
-        { runs: run, list: [1] },
-        { runs: run, list: [1] },
-      ]),
-    );
+    const twice = expect.stringMatching(/^the step "send" of ctx.once is called twice in one run: give each/);
+    expect(seen).toEqual([1, 2].map((count) => [count, twice, twice, 'no connection', 'done']));
+    expect(sent).toEqual(['a', 'a']);
   });
 
   test.each([

@@ -349,6 +349,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     suite: 'test/dispatch/once.test.ts',
     tests: 'runs its step once',
   },
+  'a repeat can be told: a name of a step is used once in a run': {
+    file: 'src/dispatch/once.ts',
+    original: 'if (called.has(step)) throw new Error(calledTwice(step));',
+    mutant: '',
+    suite: 'test/dispatch/once.test.ts',
+    tests: 'throws, when the step is under way or done',
+  },
   'a repeat can be told: a step is stored only under its lease (4)': {
     file: 'src/store/operations/settle.ts',
     original: 'if (isHeld) await db.each(addStep',
