@@ -61,7 +61,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const opened = await openApp(app, parts);
     ends.defer(() => opened.close()); // after the last handler
-    const pages = await appPages(app, { opened, store, log });
+    const pages = await appPages(app, opened);
     const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
     const running = () => dispatcher.running;
     if (admin) ends.defer(admin.keepReporting({ ...parts, running })); // also what ends at a stop

@@ -150,8 +150,13 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<EventSt
     },
   };
   const options = { config, store, clock: systemClock };
+  // Without an event of the database, nothing needs one, unless `start` reads it.
+  const states: Pick<EventStore, 'state' | 'states'> = {
+    state: (resource) => withDatabase(config, (open) => open.state(resource)),
+    states: (query) => withDatabase(config, (open) => open.states(query)),
+  };
   const began = systemClock.monotonic();
-  const run = await withHandlers(config, (here) =>
+  const run = await withHandlers(config, states, (here) =>
     keptAlive(() => runHandler(event, new AbortController(), { ...options, ...here })),
   );
   const duration_ms = Math.round(systemClock.monotonic() - began);

@@ -6,6 +6,7 @@ import { loadApp } from '../dispatch/load-handlers.ts';
 import { openApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { RunningApp } from '../dispatch/run-handler.ts';
+import type { EventStore } from '../store/event-store.ts';
 
 /** How long timers and promises that handlers left behind may still tell of their errors. */
 const LEFT_BEHIND_MS = 1000;
@@ -17,12 +18,19 @@ export interface HandlersHere {
   readonly log: Logger;
 }
 
-/** Loads the handlers and opens their app, and closes it after the work. The process ends soon afterwards. */
-export async function withHandlers<T>(config: Config, work: (here: HandlersHere) => Promise<T>): Promise<T> {
+/**
+ * Loads the handlers and opens their app, and closes it after the work. The process ends soon afterwards.
+ * @param store of which the app reads states
+ */
+export async function withHandlers<T>(
+  config: Config,
+  store: Pick<EventStore, 'state' | 'states'>,
+  work: (here: HandlersHere) => Promise<T>,
+): Promise<T> {
   const log = pino({ level: config.LOG_LEVEL, ...visibleLog }, process.stderr);
   const guard = guardProcess(log);
   try {
-    const app = await openApp(await loadApp(config), { config, log });
+    const app = await openApp(await loadApp(config), { config, log, store });
     return await work({ app, log }).finally(() => app.close());
   } finally {
     // Timers and connections that handlers leave behind would keep the process for ever.

@@ -151,11 +151,30 @@ export function mistakeInHandlers(handlers: object): string | undefined {
   return undefined;
 }
 
-/** What the `start` of an app is given. */
-export interface StartContext<Settings = unknown> {
+/** What an event left in `ctx.state` under one name. */
+export interface StateOf<T> {
+  /** `media:ID` or `channel:ID` */
+  readonly resource: string;
+  readonly value: T;
+}
+
+/** What `start` and `routes` are given. */
+interface AppContext<Settings> {
   /** those of the app, checked */
   readonly settings: Settings;
   readonly log: Logger;
+  /**
+   * What handlers left in `ctx.state` under one name, in the order of the ids, read in small steps. Use your own type for T only
+   * if your handlers wrote that name.
+   * @param of all channels, or all media
+   */
+  states<T = unknown>(of: 'channel' | 'media', name: string): AsyncIterable<StateOf<T>>;
+  /** What handlers left in `ctx.state` of one resource, by name. @param resource `media:ID` or `channel:ID` */
+  state(resource: string): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** What the `start` of an app is given. */
+export interface StartContext<Settings = unknown> extends AppContext<Settings> {
   /** aborted when the process stops, once no handler runs any more and just before `close`: for work that `start` began */
   readonly signal: AbortSignal;
 }
@@ -168,26 +187,9 @@ export interface Started<App> {
   readonly close?: (() => unknown) | undefined;
 }
 
-/** What an event left in `ctx.state` under one name. */
-export interface StateOf<T> {
-  /** `media:ID` or `channel:ID` */
-  readonly resource: string;
-  readonly value: T;
-}
-
 /** The second argument of `routes`. */
-export interface RoutesContext<Settings = unknown, App = unknown> {
+export interface RoutesContext<Settings = unknown, App = unknown> extends AppContext<Settings> {
   readonly app: App;
-  readonly settings: Settings;
-  readonly log: Logger;
-  /**
-   * What handlers left in `ctx.state` under one name, in the order of the ids, read in small steps. Use your own type for T only
-   * if your handlers wrote that name.
-   * @param of all channels, or all media
-   */
-  states<T = unknown>(of: 'channel' | 'media', name: string): AsyncIterable<StateOf<T>>;
-  /** What handlers left in `ctx.state` of one resource, by name. @param resource `media:ID` or `channel:ID` */
-  state(resource: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** Handlers with settings of their own, with what they share, and with pages. */

@@ -8,7 +8,7 @@ import { StatusesClient } from '../provider/index.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
 import { stateJson } from '../store/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
-import type { DefinedApp, RoutesContext, Started, StateOf } from './handler.ts';
+import type { DefinedApp, StartContext, Started, StateOf } from './handler.ts';
 import { loading } from './process-guard.ts';
 import type { RunningApp } from './run-handler.ts';
 
@@ -20,8 +20,16 @@ export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
 
 /** An app whose `start` has run. */
 export interface OpenApp extends RunningApp {
+  /** what its `start` is given */
+  readonly ctx: StartContext<Record<string, unknown>>;
   /** Closes what `start` has opened, once no handler runs any more. What its `close` throws is logged. */
   close(): Promise<void>;
+}
+
+interface OpenOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly store: Pick<EventStore, 'state' | 'states'>;
 }
 
 /**
@@ -30,10 +38,28 @@ export interface OpenApp extends RunningApp {
  */
 export async function openApp(
   { handlers, start, settings = {} }: ReadyApp,
-  { config, log }: { readonly config: Config; readonly log: Logger },
+  { config, log, store }: OpenOptions,
 ): Promise<OpenApp> {
   const stop = new AbortController();
-  const ctx = { settings, log, signal: stop.signal };
+  const ctx = {
+    settings,
+    log,
+    signal: stop.signal,
+    /** A stretch at a time: memory does not grow with their number. */
+    async *states<T>(of: 'channel' | 'media', name: string): AsyncGenerator<StateOf<T>> {
+      let after: StatePlace | undefined;
+      do {
+        const { values, next } = await store.states({ of, name, after });
+        for (const { resource, value } of values) yield { resource, value: JSON.parse(value) };
+        after = next;
+      } while (after);
+    },
+    async state(resource: string) {
+      // A name without what it is of would seem to have no state.
+      if (RESOURCE.test(resource)) return stateJson(await store.state(resource));
+      throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
+    },
+  };
   const { app: value, close } = await failing('start', async (): Promise<Started<unknown>> => {
     if (!start) return { app: undefined };
     const started = await start(ctx);
@@ -42,6 +68,7 @@ export async function openApp(
     throw new TypeError(`it returned ${shown(started)}, and ${must}`);
   });
   return {
+    ctx,
     handlers,
     value,
     statuses: statusesClientOf(config),
@@ -70,32 +97,13 @@ const BODY_LIMIT = '16kb';
  * @throws KitError APP_FAILED with what its `routes` threw, and where
  */
 export async function appPages(
-  { routes, settings = {} }: ReadyApp,
-  { opened, store, log }: { opened: OpenApp; store: Pick<EventStore, 'state' | 'states'>; log: Logger },
+  { routes }: ReadyApp,
+  { ctx, value: app }: OpenApp,
 ): Promise<AppPages | undefined> {
   if (!routes) return undefined;
   const { default: express } = await import('express');
   const router = express.Router();
-  const ctx: RoutesContext<typeof settings> = {
-    app: opened.value,
-    settings,
-    log,
-    /** A stretch at a time: memory does not grow with their number. */
-    async *states<T>(of: 'channel' | 'media', name: string): AsyncGenerator<StateOf<T>> {
-      let after: StatePlace | undefined;
-      do {
-        const { values, next } = await store.states({ of, name, after });
-        for (const { resource, value } of values) yield { resource, value: JSON.parse(value) };
-        after = next;
-      } while (after);
-    },
-    async state(resource) {
-      // A name without what it is of would seem to have no state.
-      if (RESOURCE.test(resource)) return stateJson(await store.state(resource));
-      throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
-    },
-  };
-  await failing('routes', () => routes(router, ctx));
+  await failing('routes', () => routes(router, { ...ctx, app }));
   const paths = router.stack.flatMap(({ route }) => {
     const answersGet = route?.stack.some(({ method }) => method === 'get');
     return answersGet && typeof route?.path === 'string' ? route.path : [];
@@ -105,7 +113,7 @@ export async function appPages(
     express.urlencoded({ extended: false, limit: BODY_LIMIT }),
     express.json({ limit: BODY_LIMIT }),
   );
-  handler.use(router, refuseFailed(log));
+  handler.use(router, refuseFailed(ctx.log));
   handler.get('/', (_req, res) => void res.type('html').send(listOf(paths)));
   return { handler, paths };
 }

@@ -72,9 +72,9 @@ export class Life {
     const keyring = new Keyring({ ...parts, clock: systemClock, config });
     this.#opened.defer(() => keyring.stop());
     await keyring.start();
-    const app = await openApp(ready, { config, log });
+    const app = await openApp(ready, { config, log, store });
     this.#opened.defer(() => app.close());
-    const pages = await appPages(ready, { opened: app, store, log });
+    const pages = await appPages(ready, app);
     const handlers = wrapHandlers(
       ready.handlers,
       (handler) => (event, ctx) => this.#during('handlers', () => onRun(() => handler(event, ctx))),

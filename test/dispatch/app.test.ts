@@ -186,12 +186,15 @@ test('pages are listed at /app/ and linked from the inspector, unless the app ha
   expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="app/"');
 });
 
-test('pages read what handlers left in ctx.state, of one resource and of all', async () => {
+test('pages and start read what handlers left in ctx.state, of one resource and of all', async () => {
   const app = defineApp({
+    start: ({ states, state }) => ({ app: { all: () => states('media', 'seen'), state } }),
     handlers: {
       media_available: (event, ctx) => ctx.state.set('seen', event.event_time),
     },
-    routes(router, { states, state }) {
+    routes(router, { app, states, state }) {
+      router.get('/start/all', async (_req, res) => void res.json(await Array.fromAsync(app.all())));
+      router.get('/start/one', async (_req, res) => void res.json(await app.state('media:second')));
       router.get('/all', async (_req, res) => void res.json(await Array.fromAsync(states('media', 'seen'))));
       router.get('/one', async (_req, res) => void res.json(await state('media:second')));
     },
@@ -201,10 +204,12 @@ test('pages read what handlers left in ctx.state, of one resource and of all', a
   for (const media_id of ids) await deliver(notification({ media_id }));
   await settled();
   const value = notification().event_time;
-  expect(await (await fetch(`${url}/app/all`)).json()).toEqual(
-    ids.map((id) => ({ resource: `media:${id}`, value })),
-  );
-  expect(await (await fetch(`${url}/app/one`)).json()).toEqual({ seen: value });
+  for (const page of [`${url}/app`, `${url}/app/start`]) {
+    expect(await (await fetch(`${page}/all`)).json()).toEqual(
+      ids.map((id) => ({ resource: `media:${id}`, value })),
+    );
+    expect(await (await fetch(`${page}/one`)).json()).toEqual({ seen: value });
+  }
 });
 
 test.each(['serve', 'handlers try --kind media_created --media 1'])(
@@ -233,17 +238,17 @@ describe('commands that run handlers', () => {
   };
 
   test('start the app, and end with it, when an event is tried and when events are replayed', async () => {
-    const one = ['--kind', 'media_created', '--media', 'UUhbHm6C'];
-    const tried = await runCli(['handlers', 'try', ...one], { env });
-    expect(tried).toMatchObject({ code: 0, stdout: expect.stringMatching(/^outcome +handled$/m) });
-    expect(tried.stderr).toContain('"size":7');
-    expect(tried.stderr).toContain('the CRM is closed');
     const store = await desk().store();
-    await store.record(verified({ event: 'media_created' }));
+    await store.record(verified({ event: 'media_created', media_id: 'UUhbHm6C' }));
     const replayed = await desk().events(['replay', '--all', '--run'], { env });
     expect(replayed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^handled +1$/m) });
-    expect(replayed.stderr).toContain('"size":7');
+    expect(replayed.stderr).toContain('"size":7,"left":{}');
     expect(replayed.stderr).toContain('the CRM is closed');
+    const one = ['--kind', 'media_created', '--media', 'UUhbHm6C'];
+    const tried = await runCli(['handlers', 'try', ...one], { env: { ...desk().env, ...env } });
+    expect(tried).toMatchObject({ code: 0, stdout: expect.stringMatching(/^outcome +handled$/m) });
+    expect(tried.stderr).toContain('"size":7,"left":{"size":7}');
+    expect(tried.stderr).toContain('the CRM is closed');
   });
 });
 

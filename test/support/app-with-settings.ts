@@ -8,12 +8,15 @@ export const app = defineApp({
     CRM_TOKEN: z.string().min(16),
     CRM_PAGE_SIZE: z.coerce.number().int().default(100),
   }),
-  start: ({ settings, log }) => ({
-    app: { size: settings.CRM_PAGE_SIZE },
+  start: ({ settings, log, state }) => ({
+    app: { size: settings.CRM_PAGE_SIZE, left: () => state('media:UUhbHm6C') },
     close: () => log.info('the CRM is closed'),
   }),
   handlers: {
-    media_created: (event, ctx) =>
-      ctx.log.info({ media: event.media_id, size: ctx.app.size }, 'a media for the CRM'),
+    async media_created(event, ctx) {
+      const { size, left } = ctx.app;
+      ctx.log.info({ media: event.media_id, size, left: await left() }, 'a media for the CRM');
+      ctx.state.set('size', size);
+    },
   },
 });

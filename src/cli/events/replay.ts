@@ -104,8 +104,8 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   const { withHandlers } = await import('../with-handlers.ts');
   say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
   // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
-  await withHandlers(config, (here) =>
-    withDatabase(config, (store) => {
+  await withDatabase(config, (store) =>
+    withHandlers(config, store, (here) => {
       const own = { ...here, config, store, clock: systemClock, random: Math.random };
       return reset(store, { ...replay, dispatcher: new Dispatcher(own) });
     }),
