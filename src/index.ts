@@ -6,6 +6,7 @@ export {
   type AppDefinition,
   type AsJson,
   combineHandlers,
+  type DeadLetter,
   type DefinedApp,
   defineApp,
   defineHandlers,

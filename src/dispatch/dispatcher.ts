@@ -3,11 +3,12 @@ import type { Logger } from 'pino';
 import { type MonotonicClock, pauseUntilAborted, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { repeatedLine } from '../base/log.ts';
+import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
 import type { Observer } from '../observer.ts';
-import type { Claim, EventStore, Settlement } from '../store/event-store.ts';
+import type { Claim, DeadEvent, EventStore, Settlement } from '../store/event-store.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
-import { lineOf } from './process-guard.ts';
+import { atWorkOn, lineOf } from './process-guard.ts';
 import { giveUp, type RunningApp, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE } from './settlement.ts';
 import { Wanted } from './wanted.ts';
@@ -47,6 +48,8 @@ export class Dispatcher {
   readonly #leased = new Map<Leased, Promise<void>>();
   /** those of them whose handlers run */
   readonly #atWork = new Set<Leased>();
+  /** calls of `onDead` under way */
+  readonly #telling = new Set<Promise<void>>();
   readonly #wanted: Wanted;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
@@ -137,7 +140,9 @@ export class Dispatcher {
       found.push(...(await store.wake()));
       if (now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased.keys()].map(({ claim }) => claim.lease);
-        found.push(...(await store.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS })));
+        const { ready, dead } = await store.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS });
+        found.push(...ready);
+        for (const event of dead) this.#tellDead(event);
       }
       this.wake();
       if (now >= this.#sweepAt && !this.#isStopped) {
@@ -210,8 +215,21 @@ export class Dispatcher {
     const ms = Math.max(0, Math.round(clock.monotonic() - began));
     report(log, claim, ending);
     const isStored = await this.#store(claim, { ...ending, startedAt, ms });
-    const { status, outcome } = ending;
+    const { status, outcome, error = '', counts } = ending;
     if (isStored && !isCutShort) observer?.ran({ kind: claim.kind, outcome, status, ms });
+    if (isStored && status === 'dead')
+      this.#tellDead({ ...claim, error, attempts: claim.attempts + Number(counts) });
+  }
+
+  /** Tells the app of an event that is dead, beside all else. */
+  #tellDead({ body, error, attempts, ...event }: DeadEvent): void {
+    const { log, app } = this.#options;
+    const tell = async () =>
+      void (await app.onDead?.(JSON.parse(body), { id: event.id, error, attempts }, app.value));
+    const told = atWorkOn(event, tell)
+      .catch((cause) => log.error({ ...lineOf(event), error: textOf(cause) }, 'onDead failed'))
+      .finally(() => this.#telling.delete(told));
+    this.#telling.add(told);
   }
 
   /** Keeps a result until the store takes it, or a stop is over. @returns whether the store has it */
@@ -264,8 +282,8 @@ export class Dispatcher {
 
   /** Resolves when nothing is claimed and nothing runs. */
   async #ended(): Promise<void> {
-    while (this.#claiming || this.#leased.size > 0)
-      await Promise.all([this.#claiming, ...this.#leased.values()]);
+    while (this.#claiming || this.#leased.size + this.#telling.size > 0)
+      await Promise.all([this.#claiming, ...this.#leased.values(), ...this.#telling]);
   }
 }
 

@@ -192,6 +192,15 @@ export interface RoutesContext<Settings = unknown, App = unknown> extends AppCon
   readonly app: App;
 }
 
+/** What is known of an event that is dead. */
+export interface DeadLetter {
+  readonly id: string;
+  /** why it is dead: the error of the last attempt, or the reason of `fail` */
+  readonly error: string;
+  /** how many starts used an attempt up */
+  readonly attempts: number;
+}
+
 /** Handlers with settings of their own, with what they share, and with pages. */
 export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = unknown> {
   /**
@@ -214,6 +223,14 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   readonly routes?:
     | ((router: Router, ctx: RoutesContext<z.output<Schema>, NoInfer<App>>) => void | Promise<void>)
     | undefined;
+  /**
+   * Called when an event has become dead, as to tell people: after that is stored, and at most once; not at all if the process ends just
+   * then. Handling does not wait for it, and a stop waits as long as for handlers. What it throws is logged.
+   * @param event as it was received, valid or not, so check what it has
+   */
+  readonly onDead?:
+    | ((event: UnknownNotification, dead: DeadLetter, app: NoInfer<App>) => unknown)
+    | undefined;
 }
 
 /** Where handlers expect something of `ctx.app`, a `start` must open it. */
@@ -224,7 +241,7 @@ export type DefinedApp = AppDefinition;
 
 /**
  * Puts handlers together with settings, shared resources and pages of their own. Where functions are written in place, write the
- * members in this order: `settings`, `start`, `handlers`, `routes`, since TypeScript takes the types of each from those before it.
+ * members in this order: `settings`, `start`, `handlers`, `routes`, `onDead`, since TypeScript takes the types of each from those before it.
  * @example
  * export const app = defineApp({
  *   settings: z.object({ CRM_URL: z.url() }),

@@ -79,7 +79,7 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<
 
 type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
-const MEMBERS = ['settings', 'start', 'handlers', 'routes'];
+const MEMBERS = ['settings', 'start', 'handlers', 'routes', 'onDead'];
 
 /** What is wrong with a module; undefined if nothing is. Of two names one would silently not count. */
 function mistakeIn({ app, handlers }: Exported): string | undefined {

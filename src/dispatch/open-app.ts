@@ -37,7 +37,7 @@ interface OpenOptions {
  * @throws KitError APP_FAILED with what it threw, and where
  */
 export async function openApp(
-  { handlers, start, settings = {} }: ReadyApp,
+  { handlers, onDead, start, settings = {} }: ReadyApp,
   { config, log, store }: OpenOptions,
 ): Promise<OpenApp> {
   const stop = new AbortController();
@@ -70,6 +70,7 @@ export async function openApp(
   return {
     ctx,
     handlers,
+    onDead,
     value,
     statuses: statusesClientOf(config),
     async close() {

@@ -4,15 +4,14 @@ import type { Config } from '../config.ts';
 import { parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, StateChange } from '../store/event-store.ts';
-import type { Handler, HandlerContext, Handlers } from './handler.ts';
+import type { DefinedApp, Handler, HandlerContext } from './handler.ts';
 import { type OnceOptions, onceOf } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
 import { atWorkOn, lineOf } from './process-guard.ts';
 import { runStateOf } from './resource-state.ts';
 
 /** Handlers, and what they share. */
-export interface RunningApp {
-  readonly handlers: Handlers;
+export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'onDead'> {
   /** the value of `ctx.app` */
   readonly value?: unknown;
   /** the value of `ctx.statuses` */

@@ -68,8 +68,8 @@ export type Json =
 type Callable = (...given: never[]) => unknown;
 
 /**
- * The type of a value after it was stored as JSON and read again: a Date is a string, and methods and symbols are gone. It
- * is `never` for a value that JSON has no place for, such as a BigInt.
+ * The type of a value after it was stored as JSON and read again: a Date is a string. It is `never` for what JSON has no place for, such
+ * as a BigInt, a Map or a method.
  */
 export type AsJson<T> = 0 extends 1 & T
   ? T // any
@@ -77,19 +77,11 @@ export type AsJson<T> = 0 extends 1 & T
     ? T
     : T extends { toJSON(...given: never[]): infer Made }
       ? AsJson<Made>
-      : T extends bigint | symbol | Callable
+      : T extends bigint | symbol | Callable | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
         ? never
-        : T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
-          ? Record<never, never>
-          : T extends readonly unknown[]
-            ? { [Index in keyof T]: AsJson<T[Index]> }
-            : T extends object
-              ? {
-                  [Member in keyof T as T[Member] extends symbol | Callable
-                    ? never
-                    : Exclude<Member, symbol>]: AsJson<T[Member]>;
-                }
-              : unknown;
+        : T extends object
+          ? { [Member in keyof T]: AsJson<T[Member]> }
+          : unknown;
 
 /** The same type, in which nothing can be changed, however deep. */
 export type DeepReadonly<T> = T extends string | number | boolean

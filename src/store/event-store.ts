@@ -103,9 +103,8 @@ export class EventStore {
     return this.#settlements.add({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
   }
 
-  /** Ends leases of others that ran out, some hundred at most. @returns resources that have something ready */
-  readonly recover = (recovery: Recovery): Promise<readonly string[]> =>
-    this.#engine.write('recover', { ...recovery, limit: STEP });
+  /** Ends leases of others that ran out, some hundred at most. @returns resources that have something ready, and which events are dead */
+  readonly recover = (recovery: Recovery) => this.#engine.write('recover', { ...recovery, limit: STEP });
 
   /** Makes ready what waited until now, a wave of some hundred at most. @returns its resources */
   readonly wake = () => this.#engine.write('wake', { limit: WAVE });

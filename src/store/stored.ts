@@ -81,6 +81,11 @@ export interface Claim
   readonly askedAt: number | undefined;
 }
 
+/** An event that has just become dead. */
+export interface DeadEvent extends Pick<Claim, 'id' | 'kind' | 'resource' | 'starts' | 'attempts' | 'body'> {
+  readonly error: string;
+}
+
 export interface ClaimRequest {
   /** resources to be claimed by name */
   readonly names: readonly string[];

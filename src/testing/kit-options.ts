@@ -37,6 +37,7 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
     handlers,
     start,
     routes,
+    onDead,
   } = app ?? {
     handlers: (typeof given === 'function' ? given() : given) as Handlers,
   };
@@ -52,6 +53,7 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
   return {
     handlers,
     routes,
+    onDead,
     settings: schema && parseSettings(schema, settings, TOLD),
     start: 'resources' in options ? () => ({ app: options.resources }) : start,
   };

@@ -79,7 +79,14 @@ export class Life {
       ready.handlers,
       (handler) => (event, ctx) => this.#during('handlers', () => onRun(() => handler(event, ctx))),
     );
-    const running = { ...app, handlers, statuses: statuses() };
+    const { onDead } = ready;
+    const running = {
+      ...app,
+      handlers,
+      statuses: statuses(),
+      onDead:
+        onDead && ((...dead: Parameters<typeof onDead>) => this.#during('handlers', () => onDead(...dead))),
+    };
     const dispatcher = new Dispatcher({ ...parts, config, app: running, random: () => 0.5 });
     const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });

@@ -7,6 +7,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import type { RunningApp } from '../../src/dispatch/run-handler.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { logLines } from '../support/log-lines.ts';
@@ -111,14 +112,18 @@ async function createStage() {
     await clock.advance(end - clock.now());
   };
   /** Starts a dispatcher on a store of its own, as another process, and lets it claim. */
-  const start = async (handlers: Handlers, settings: Readonly<Record<string, string>> = {}) => {
+  const start = async (
+    handlers: Handlers,
+    settings: Readonly<Record<string, string>> = {},
+    app: Omit<RunningApp, 'handlers'> = {},
+  ) => {
     const own = await open();
     stores.push(own);
     const mine = watch(own);
     let isDead = false;
     const dispatcher = new Dispatcher({
       config: parseConfig({ ...SETTINGS, ...settings }),
-      app: { handlers },
+      app: { ...app, handlers },
       store: mine.store,
       clock: {
         now: () => clock.now(),

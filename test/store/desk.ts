@@ -81,7 +81,7 @@ export async function crashed(
 ): Promise<readonly string[]> {
   await claimedOne(stage.store, resource);
   await stage.pass(LEASE_MS + 1);
-  return stage.store.recover({ ...MOST, maxAttempts });
+  return (await stage.store.recover({ ...MOST, maxAttempts })).ready;
 }
 
 export const statusOf = async (store: EventStore, id: string) => (await store.event(id))?.status;

@@ -82,9 +82,9 @@ onPostgres('two transactions', (stage) => {
     await stage.pass(LEASE_MS + 1);
     const renewed = await a.upTo(/COMMIT$/, (store) => store.renew(claims.slice(0, 1), LEASE_MS));
     const settled = await a.upTo(/^DELETE FROM lanes/, (store) => store.settle(claims[1] as Claim, HANDLED));
-    expect(await b.store.recover(MOST)).toEqual([]);
+    expect(await b.store.recover(MOST)).toEqual({ ready: [], dead: [] });
     expect([(await renewed()).length, await settled()]).toEqual([1, { isHeld: true, hasMore: false }]);
-    expect(await b.store.recover(MOST)).toEqual([]);
+    expect(await b.store.recover(MOST)).toEqual({ ready: [], dead: [] });
   });
 
   test('claim gives a lane to one of two that ask for it by name or by poll', async () => {
@@ -257,7 +257,7 @@ onPostgres('two transactions', (stage) => {
     await recorded(a.store, notified());
     await claimedOne(a.store, 'media:one');
     const fast = await stage.another({ clock: new VirtualClock(Date.now() + 86_400_000) });
-    expect(await fast.recover(MOST)).toEqual([]);
+    expect(await fast.recover(MOST)).toEqual({ ready: [], dead: [] });
   });
 
   test('each is ended by the server, when its process stands still within it', async () => {

@@ -20,7 +20,7 @@ onEachEngine('recover', (stage) => {
     await recorded(store, notified());
     const claim = await claimedOne(store, 'media:one');
     await stage.pass(10 * LEASE_MS);
-    expect(await store.recover({ ...MOST, held: [claim.lease] })).toEqual([]);
+    expect(await store.recover({ ...MOST, held: [claim.lease] })).toEqual({ ready: [], dead: [] });
     expect(await store.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
   });
 

@@ -349,6 +349,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     suite: 'test/dispatch/once.test.ts',
     tests: 'runs its step once',
   },
+  'an event that crashes have made dead is told to onDead, too': {
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'for (const event of dead) this.#tellDead(event);',
+    mutant: '',
+    suite: 'test/dispatch/on-dead.test.ts',
+    tests: 'lost to five crashes',
+  },
   'a repeat can be told: a name of a step is used once in a run': {
     file: 'src/dispatch/once.ts',
     original: 'if (called.has(step)) throw new Error(calledTwice(step));',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Db, Dialect } from '../dialect.ts';
-import type { Claim, ClaimRequest, StateValue } from '../stored.ts';
+import type { Claim, ClaimRequest, DeadEvent, StateValue } from '../stored.ts';
 import { inOrder, type Lane, named } from './record.ts';
 import { type End, ending, firstReady, freeing, LEASED, type LeasedLane, type LeaseKey } from './settle.ts';
 
@@ -44,9 +44,11 @@ export function claimOperations(d: Dialect) {
 
   const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT $limit ${d.skipLocked}`;
-  const counts = d.over(
-    'SELECT events.seq AS seq, starts, attempts, replays, crashes FROM r(seq bigint), events WHERE events.seq = r.seq',
-  );
+  const readLost =
+    d.over(`SELECT events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts, starts + 1 AS attempt,
+    attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, r.lease AS lease, r.owner AS owner,
+    r.started_at AS started_at, r.late AS late
+    FROM r(seq bigint, lease text, owner text, started_at bigint, late int), events WHERE events.seq = r.seq`);
   const lock = d.hasLocks && d.lock('lanes', 'resource', 'resource');
   const renew = d.over(`UPDATE lanes SET until = ${d.now} + $lease_ms FROM r(resource text, lease text)
     WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = r.lease RETURNING lanes.lease`);
@@ -87,21 +89,20 @@ export function claimOperations(d: Dialect) {
 
     /**
      * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
-     * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready
+     * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready, and what is dead
      */
     async recover(db: Db, { held, maxAttempts, limit, now }: Recovery & { limit: number; now: number }) {
       const lost = await db.all<LeasedLane>(expired, { limit, now, held });
-      const seqs = lost.map(({ event }) => ({ seq: event }));
-      const found = await db.each<Counts>(counts, seqs);
-      const bySeq = new Map(found.map((event) => [event.seq, event]));
-      const ends = lost.map(({ event: seq, ...lane }): End => {
-        const { starts, attempts, replays, crashes } = bySeq.get(seq) ?? NOTHING;
-        const status = crashes + 1 >= MOST_CRASHES || attempts + 1 >= maxAttempts ? 'dead' : 'pending';
-        const start = { attempt: starts + 1, replay: replays, ms: Math.max(0, now - lane.startedAt) };
-        return { ...lane, ...start, seq, status, outcome: 'lost', error: LOST, counts: true, isCrash: true };
+      const rows = lost.map(({ event, ...lane }) => ({ ...lane, seq: event }));
+      const ends = (await db.each<LostRow>(readLost, rows)).map((event) => {
+        const isDead = event.crashes >= MOST_CRASHES || event.attempts >= maxAttempts;
+        const end = { outcome: 'lost', error: LOST, counts: true, isCrash: true } as const;
+        const ms = Math.max(0, now - event.startedAt);
+        return { ...event, ...end, ms, status: isDead ? ('dead' as const) : ('pending' as const) };
       });
       await endStarts(db, ends, now);
-      return [...(await freeLanes(db, lost))];
+      const ready = [...(await freeLanes(db, lost))];
+      return { ready, dead: ends.filter(({ status }) => status === 'dead') };
     },
   };
 }
@@ -113,6 +114,7 @@ export interface Recovery {
 }
 
 type ClaimRow = Omit<Claim, 'late' | 'state'> & { readonly late: number };
-type Counts = Pick<Claim, 'seq' | 'starts' | 'attempts' | 'replays'> & { readonly crashes: number };
-/** Of an event whose row is gone. */
-const NOTHING = { starts: 0, attempts: 0, replays: 0, crashes: 0 };
+/** An event whose lease ran out, with its lane; this start is counted. */
+type LostRow = Omit<DeadEvent, 'error'> &
+  Omit<LeasedLane, 'event'> &
+  Pick<End, 'seq' | 'attempt' | 'replay'> & { readonly crashes: number };
