@@ -3,98 +3,96 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import Database from 'better-sqlite3';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
-import type { EventFilter, EventStore } from '../../src/store/event-store.ts';
+import type { EventFilter } from '../../src/store/event-store.ts';
 import { listeningOn } from '../mock/support/listening.ts';
-import { ENGINE, testDatabase, testOfFiles } from '../support/engine.ts';
+import { ENGINE, type TestDatabase, testDatabase, testOfFiles } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Installation, install, SITE } from '../support/installation.ts';
+import { install, SITE } from '../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../support/manual.ts';
-import { present } from '../support/only.ts';
-import { type Operator, operatorAt, providerSettings, settledOperator } from '../support/operator.ts';
+import { operatorAt, providerSettings, settledOperator } from '../support/operator.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 import { handlers as failing } from './handlers/failing.ts';
 
 jest.setTimeout(90_000); // shells on a busy machine
 
-/** An installation and its operator, for each test. */
-interface Post {
-  readonly installation: Installation;
-  readonly operator: Operator;
-  /** The webhook_url of the operator's server. */
-  readonly hook: string;
-  /** `count` things happen at the provider, and are sent. */
-  happen(count: number): Promise<void>;
-  /** How many events the operator's database has, all or of a status. */
-  count(status?: EventFilter['status']): Promise<number>;
-  /** Waits until so many events are handled. */
-  handled(count: number): Promise<void>;
-  /** Types a command of the doctor, which must find nothing that fails. @returns what it prints */
-  examine(command: string): Promise<string>;
-  /** Starts a server in this process: of most sections, what is typed beside it is the point. */
-  serve(env?: Readonly<Record<string, string>>, handlers?: Handlers): Promise<RunningService>;
-  /** Registers the documentation's 2yW4KmiG, and has its secret stored. @returns its id here */
-  register(url?: string): Promise<string>;
-}
-
 /** What the doctor finds of the server of tests, which does not wait for its disk. */
 const OF_TEST_SERVER = /^FAIL +durability .*\n/gm;
 
-function eachPost(): () => Post {
-  let here: Post | undefined;
-  let store: EventStore | undefined;
-  let server: RunningService | undefined;
-  beforeEach(async () => {
-    const installation = await install();
-    const operator = await settledOperator(installation);
-    // A file lies where the documentation has it.
-    const isFile = ENGINE === 'sqlite';
-    const database = isFile ? await testDatabase(join(operator.directory, 'data')) : installation.database;
-    if (!isFile) operator.configure(database.env);
-    const count: Post['count'] = async (status) => {
-      store ??= await database.open();
-      return store.count({ status });
-    };
-    here = {
-      installation,
-      operator,
-      hook: `${operator.url}/webhooks/media`,
-      async happen(count) {
-        for (let i = 0; i < count; i++) installation.mock.createChannel({ site_id: SITE });
-        await installation.mock.settled();
-      },
-      count,
-      handled: (events) =>
-        eventually(`${events} events are handled`, async () => (await count('handled')) === events),
-      async examine(command) {
-        const { stdout } = await operator.type(command, { code: ENGINE === 'postgres' ? 1 : 0 });
-        const found = stdout.replace(OF_TEST_SERVER, '');
-        if (/^FAIL/m.test(found)) throw new Error(`${command} finds:\n${found}`);
-        return found;
-      },
-      async serve(env = {}, handlers = samples) {
-        const { port } = new URL(operator.url);
-        server = await runService(handlers, { ...database.env, PORT: port, WEBHOOK_SECRET: '', ...env });
-        return server;
-      },
-      async register(url = `${operator.url}/webhooks/media`) {
-        const id = await installation.register(url, {}, database);
-        operator.here.set('2yW4KmiG', id);
-        return id;
-      },
-    };
-  });
-  afterEach(async () => {
-    await store?.close();
-    store = undefined;
-    await server?.stop();
-    await here?.installation.dispose();
-  });
-  return () => present(here);
+/** How many events a database has, all or such. Opened for each question: some tests replace the file. */
+async function countOf(database: Pick<TestDatabase, 'open'>, filter: EventFilter = {}): Promise<number> {
+  const store = await database.open();
+  const count = await store.count(filter);
+  await store.close();
+  return count;
 }
+
+/** An installation and its operator. */
+async function makePost() {
+  const installation = await install();
+  const operator = await settledOperator(installation);
+  // A file lies where the documentation has it.
+  const isFile = ENGINE === 'sqlite';
+  const database = isFile ? await testDatabase(join(operator.directory, 'data')) : installation.database;
+  if (!isFile) operator.configure(database.env);
+  const hook = `${operator.url}/webhooks/media`;
+  const servers: RunningService[] = [];
+  const count = (status?: EventFilter['status']) => countOf(database, { status });
+  return {
+    installation,
+    operator,
+    database,
+    /** The webhook_url of the operator's server. */
+    hook,
+    /** So many things happen at the provider, and are sent. */
+    async happen(count: number): Promise<void> {
+      for (let i = 0; i < count; i++) installation.mock.createChannel({ site_id: SITE });
+      await installation.mock.settled();
+    },
+    /** How many events the operator's database has, all or of a status. */
+    count,
+    /** Waits until so many events are handled. */
+    async handled(events: number): Promise<void> {
+      const store = await database.open();
+      const isSo = async () => (await store.count({ status: 'handled' })) === events;
+      await eventually(`${events} events are handled`, isSo);
+      await store.close();
+    },
+    /** Types a command of the doctor, which must find nothing that fails. @returns what it prints */
+    async examine(command: string): Promise<string> {
+      const { stdout } = await operator.type(command, { code: ENGINE === 'postgres' ? 1 : 0 });
+      const found = stdout.replace(OF_TEST_SERVER, '');
+      if (/^FAIL/m.test(found)) throw new Error(`${command} finds:\n${found}`);
+      return found;
+    },
+    /** Starts a server in this process: of most sections, what is typed beside it is the point. */
+    async serve(env: Readonly<Record<string, string>> = {}, handlers: Handlers = samples) {
+      const { port } = new URL(operator.url);
+      const server = await runService(handlers, { ...database.env, PORT: port, WEBHOOK_SECRET: '', ...env });
+      servers.push(server);
+      return server;
+    },
+    /** Registers the documentation's 2yW4KmiG, and has its secret stored. @returns its id here */
+    async register(url = hook): Promise<string> {
+      const id = await installation.register(url, {}, database);
+      operator.here.set('2yW4KmiG', id);
+      return id;
+    },
+    async dispose(): Promise<void> {
+      for (const server of servers) await server.stop();
+      await installation.dispose();
+    },
+  };
+}
+
+let here: Awaited<ReturnType<typeof makePost>>;
+beforeEach(async () => {
+  here = await makePost();
+});
+afterEach(() => here.dispose());
+const post = () => here;
 
 /** The commands of a section of the page, which must be as many as a test types. */
 function operating(section: string, count: number): string[] {
@@ -103,23 +101,9 @@ function operating(section: string, count: number): string[] {
   return commands;
 }
 
-/** How many events the file of a clone has, all or such: that of another clone, or one that is replaced. */
-function countIn(directory: string, such = 'true'): number {
-  const db = new Database(join(directory, 'data', 'receiver.db'), { readonly: true });
-  const sql = `SELECT count(*) FROM events WHERE ${such}`;
-  const count = db.prepare<[], number>(sql).pluck().get() ?? 0;
-  db.close();
-  return count;
-}
-
-/** Waits until the file of a clone has so many events that are handled. */
-function handledIn(directory: string, count: number): Promise<void> {
-  return eventually(`${count} events are handled`, () => countIn(directory, "status = 'handled'") === count);
-}
-
 /** Runs a list's command until it shows so many rows: the quarantine keeps a notification after it has been answered. */
 async function listed(
-  { operator }: Pick<Post, 'operator'>,
+  { operator }: Pick<typeof here, 'operator'>,
   command: string,
   count: number,
 ): Promise<string[]> {
@@ -135,8 +119,6 @@ async function listed(
 function rowsOf(stdout: string): string[] {
   return stdout.trimEnd().split('\n').slice(2);
 }
-
-const post = eachPost();
 
 // The first start makes a file.
 testOfFiles('serves, when installed and started as written, and ends in order', async () => {
@@ -276,7 +258,7 @@ test('loses nothing, when the wrong secret was imported and the right one follow
 testOfFiles(
   'changes the key beside a running server, which goes on, when it is done as written',
   async () => {
-    const { operator, serve, register, happen } = post();
+    const { operator, serve, register, happen, handled } = post();
     await serve();
     await register();
     const file = join(operator.directory, 'data', 'receiver.db.key');
@@ -286,7 +268,7 @@ testOfFiles(
     expect(readFileSync(file, 'utf8')).not.toBe(before);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await happen(2);
-    await handledIn(operator.directory, 2);
+    await handled(2);
   },
 );
 
@@ -307,28 +289,28 @@ testOfFiles('finds what the page says that it checks, when the doctor is called 
 testOfFiles(
   'is as it was at the backup and goes on from there, when backed up under traffic and restored as written',
   async () => {
-    const { operator, installation, register, happen } = post();
+    const { operator, installation, register, happen, count, handled } = post();
     operator.configure({ LEASE_MS: '500' }); // what was running at the backup runs again after that
     const service = await operator.start('npm start');
     await register();
     const traffic = startTraffic(installation.mock, SITE);
-    await eventually('something is recorded', () => countIn(operator.directory) > 0);
+    await eventually('something is recorded', async () => (await count()) > 0);
     const commands = operating('Back up and restore', 8);
     const [makeDirectories = '', copy = '', copyKey = '', ...restore] = commands;
     for (const command of [makeDirectories, copy, copyKey]) await operator.type(command);
     await traffic.stop();
-    await handledIn(operator.directory, traffic.count);
+    await handled(traffic.count);
     await service.stop();
 
     const [remove = '', database = '', key = '', doctor = '', start = ''] = restore;
     for (const command of [remove, database, key]) await operator.type(command);
-    const restored = countIn(operator.directory);
+    const restored = await count();
     expect(restored).toBeGreaterThan(0);
     expect((await operator.type(doctor)).stdout).not.toMatch(/^FAIL/m);
     await operator.start(start);
     await happen(2); // the restored secrets verify
     expect(refusals(installation.mock)).toEqual([]);
-    await handledIn(operator.directory, restored + 2);
+    await handled(restored + 2);
   },
 );
 
@@ -336,13 +318,13 @@ testOfFiles(
 testOfFiles(
   'refuses nothing and has the history, when moved to another host as written while notifications come',
   async () => {
-    const { operator: old, installation, register } = post();
+    const { operator: old, installation, register, count, handled } = post();
     const service = await old.start('npm start');
     const id = await register();
     const next = await operatorAt(installation, 'new');
     next.here.set('2yW4KmiG', id).set('https://new.host', next.url);
     const traffic = startTraffic(installation.mock, SITE, 10);
-    await eventually('something is recorded', () => countIn(old.directory) > 0);
+    await eventually('something is recorded', async () => (await count()) > 0);
 
     const commands = operating('Move to another host', 9);
     const [makeDirectory = '', copy = '', send = '', sendSettings = '', ...onNew] = commands;
@@ -351,15 +333,16 @@ testOfFiles(
     await next.type(ci);
     expect((await next.type(offline)).stdout).not.toMatch(/^FAIL/m);
     await next.start(start);
-    const moved = countIn(next.directory);
+    const there = await testDatabase(join(next.directory, 'data'));
+    const moved = await countOf(there);
     expect(moved).toBeGreaterThan(0);
     await next.type(update);
     expect((await next.type(doctor)).stdout).toContain(`${next.url}/webhooks/media reaches the receiver`);
     await traffic.stop();
 
     expect(refusals(installation.mock)).toEqual([]);
-    expect(countIn(next.directory)).toBeGreaterThan(moved);
-    await handledIn(old.directory, countIn(old.directory));
+    expect(await countOf(there)).toBeGreaterThan(moved);
+    await handled(await count());
     await service.stop();
   },
 );
@@ -421,19 +404,20 @@ test('is reached and sees who sends, when it stands behind a proxy as written', 
 testOfFiles(
   'removes what is old and knows it still, when RETENTION_DAYS is set, and shrinks the file as written',
   async () => {
-    const { operator, installation, serve, register, happen } = post();
+    const { operator, installation, database, serve, register, happen, count, handled } = post();
     const service = await serve();
     await register();
     await happen(5);
-    await handledIn(operator.directory, 5);
+    await handled(5);
     await service.stop();
-    const db = new Database(join(operator.directory, 'data', 'receiver.db'));
-    db.exec('UPDATE events SET ended_at = ended_at - 91 * 86400000');
-    db.close();
+    const sqlite = 'UPDATE events SET ended_at = ended_at - 91 * 86400000';
+    await database.execute({ sqlite, postgres: '' });
 
     const again = await serve({ RETENTION_DAYS: '90' });
-    await eventually('the old ones are pruned', () => countIn(operator.directory, 'body IS NOT NULL') === 0);
-    expect(countIn(operator.directory)).toBe(5);
+    const isPruned = async () =>
+      (await again.store.search({}, { limit: 5 })).events.every(({ body }) => !body);
+    await eventually('the old ones are pruned', isPruned);
+    expect(await count()).toBe(5);
     const [first] = installation.mock.deliveries();
     installation.mock.redeliver(first?.id ?? '');
     await installation.mock.settled();
@@ -446,7 +430,7 @@ testOfFiles(
     await operator.type(shrink);
     expect(start).toBe('npm start');
     await serve();
-    expect(countIn(operator.directory)).toBe(5);
+    expect(await count()).toBe(5);
   },
 );
 

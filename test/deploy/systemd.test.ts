@@ -28,10 +28,6 @@ describeWith('systemd-analyze', 'the unit in deploy/systemd/', () => {
     expect(analyze(here.replace('ProtectSystem=strict', 'ProtectSystem=strikt'), 'verify').said).not.toBe('');
   });
 
-  test('lets the service read what shows that the clock is set', () => {
-    expect(unit).not.toMatch(/^ProcSubset=pid/m); // which hides the id of the boot
-  });
-
   test('lets the service do little, when systemd rates it: 2.0 of 10 at most', () => {
     const { said } = analyze(unit, 'security', '--offline=true');
     const [, rating] = /Overall exposure level for receiver\.service: ([\d.]+)/.exec(said) ?? [];

@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { only } from '../support/only.ts';
 
 let inspected: Inspected;
 // biome-ignore lint/suspicious/noExplicitAny: the description is what is tested
@@ -19,7 +20,7 @@ const handlers = defineHandlers({
   },
   media_updated: () => skip('not for us'),
   media_deleted() {
-    throw new Error('it never works');
+    throw new Error('it never works', { cause: new TypeError('no page') });
   },
   media_created: (event, ctx) => held.handle(event, ctx),
   channel_active() {},
@@ -116,7 +117,7 @@ describe('lists of events', () => {
     ['since=2026-01-01T00:00:02&until=2026-01-01T01:00:04%2B01:00', 3],
     ['since=2026-01-01&until=2026-01-02', 7],
     ['q=live2', 2],
-    ['error=*never%20works', 1],
+    ['error=*never%20works*', 1],
     ['error=never*', 0],
   ])('hold what matches, when the query is %j: %i', async (query, count) => {
     const { events, next } = await ask('GET', `/api/events?${query}`);
@@ -158,9 +159,12 @@ describe('one event', () => {
       'error',
       'error',
     ]);
-    expect(event.last_error).toContain('it never works');
+    expect(event.last_error).toMatch(
+      /^Error: it never works\n +at .*api\.test[\s\S]*\ncaused by: TypeError: no page/,
+    );
     const { instance } = await ask('GET', '/api/stats');
-    for (const attempt of event.history) expect(attempt).toMatchObject({ instance });
+    for (const attempt of event.history) expect(attempt).toMatchObject({ instance, error: event.last_error });
+    expect(only(inspected.log.withMessage('event given up')).reason).toBe(event.last_error);
     const { body: page } = await inspected.raw(`/events/${event.id}`);
     expect(page.match(new RegExp(`on <span class="id">${instance}</span>`, 'g'))).toHaveLength(3);
   });

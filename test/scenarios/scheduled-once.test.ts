@@ -33,14 +33,3 @@ test('schedules a status from a handler, when it is retried and replayed, exactl
   expect((await statuses.page()).statuses.map(({ params }) => params.text)).toEqual(['media1 is out']);
   await mock.close();
 });
-
-test('gives handlers no statuses client, when none is configured', async () => {
-  const seen: unknown[] = [];
-  const service = await runService(
-    { media_available: (_, ctx) => void seen.push(ctx.statuses) },
-    database().env,
-  );
-  await deliver(service.url, bodyOf(2));
-  await eventually('it is handled', () => seen.length > 0);
-  expect(seen).toEqual([undefined]);
-});

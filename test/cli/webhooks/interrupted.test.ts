@@ -51,15 +51,3 @@ test('create stores the secret first, when interrupted between the creation and 
     { id: webhook?.id, secret: 'live' },
   ]);
 });
-
-test('rotate says that the same command goes on, when it fails half-way, and it does once the cause is gone', async () => {
-  const { id } = await here.json(CREATE);
-  let isWorking = false;
-  here.provider.intercept = async ({ method }, forward) =>
-    method === 'PATCH' && !isWorking ? { status: 403, body: '{}' } : forward();
-  const failed = await here.cli(['webhooks', 'rotate', id]);
-  expect(failed).toMatchObject({ code: 1, stdout: '' });
-  expect(failed.stderr).toContain(`run npx hookkit webhooks rotate ${id} again`);
-  isWorking = true;
-  expect(await here.json(['webhooks', 'rotate', id])).toMatchObject({ replaced: id });
-});
