@@ -1,8 +1,10 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from '@jest/globals';
-import type { DefinedApp, Handlers } from '../../src/index.ts';
+import { type DefinedApp, fail, type Handlers } from '../../src/index.ts';
 import {
   type Check,
   everyCrash,
@@ -12,6 +14,7 @@ import {
   type TestReceiver,
   testReceiver,
 } from '../../src/testing/index.ts';
+import { listeningOn } from '../mock/support/listening.ts';
 import { present } from '../support/only.ts';
 import { size } from '../support/sizes.ts';
 import { placed, snippetsOf } from '../support/snippets.ts';
@@ -19,6 +22,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const snippets = [...snippetsOf('docs/guide.md'), ...snippetsOf('docs/patterns.md')];
 const HISTORIES = { random: size({ small: 4, full: 400 }), most: size({ small: 12, full: 400 }) };
+const TRACKS = size({ small: 30, full: 100 });
 const MEDIA = { media_id: 'UUhbHm6C' };
 
 let directory: string;
@@ -85,7 +89,7 @@ test('each reupload is counted once', async () => {
   });
 });
 
-test('a hundred tracks are translated at two calls a second, and none of them is dead', async () => {
+test('many tracks are translated at two calls a second, and none of them is dead', async () => {
   const { translations } = await pattern<{ translations(translate: object): DefinedApp }>('translations.ts');
   const translated = new Set<string>();
   const calls: number[] = [];
@@ -97,10 +101,10 @@ test('a hundred tracks are translated at two calls a second, and none of them is
     return new Response();
   };
   await using kit: TestReceiver = await testReceiver({ app: translations(translate) });
-  for (let number = 0; number < 100; number++)
+  for (let number = 0; number < TRACKS; number++)
     await kit.deliver('track_created', { track_id: `track${number}`, media_id: `media${number}` });
   await kit.settled();
-  expect(translated.size).toBe(100);
+  expect(translated.size).toBe(TRACKS);
   const ends = (await kit.events()).map(({ status, attempts }) => `${status} after ${attempts}`);
   expect(new Set(ends)).toEqual(new Set(['handled after 1']));
 });
@@ -136,4 +140,21 @@ test('a kind that the kit does not know is handled, and any other is skipped', a
     { status: 'handled', resource: 'media:UUhbHm6C' },
     { status: 'skipped', lastError: 'no handler for media_invented' },
   ]);
+});
+
+test('a dead event goes to the chat, with its id and the first line of its error', async () => {
+  const { alarmed } = await pattern<{ alarmed(handlers: Handlers): DefinedApp }>('alarm.ts');
+  const posted: unknown[] = [];
+  const { url, close } = await listeningOn(
+    createServer(async (request, response) => {
+      posted.push(await json(request));
+      response.end();
+    }),
+  );
+  const app = alarmed({ media_available: () => fail('no page\nfor it') });
+  await using kit = await testReceiver({ app, settings: { CHAT_URL: url } });
+  const { id } = await kit.deliver('media_available', MEDIA);
+  await kit.settled();
+  expect(posted).toEqual([{ text: `media_available ${id} is dead after 1 attempts: no page` }]);
+  await close();
 });
