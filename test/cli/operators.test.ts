@@ -1,10 +1,15 @@
 import { closeSync, copyFileSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { DEAD, settleAll } from '../support/claiming.ts';
+import type { StateChange } from '../../src/store/event-store.ts';
+import { claims, DEAD, HANDLED, settleAll } from '../support/claiming.ts';
 import { testOfFiles } from '../support/engine.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
+import { eventsIn } from '../support/events-in.ts';
+import { eventually } from '../support/eventually.ts';
 import { tokenOf } from '../support/hs256.ts';
-import { runCli } from '../support/run-cli.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
+import { only, present } from '../support/only.ts';
+import { type CliOptions, runCli } from '../support/run-cli.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -84,4 +89,94 @@ testOfFiles('backup fails and leaves no copy, when the database is damaged', asy
   closeSync(file);
   expect((await cli('backup', copy)).code).toBe(1);
   expect(existsSync(copy)).toBe(false);
+});
+
+test('status says from the database what the overview says, with 1 where something is grave, and needs no server', async () => {
+  await desk().fill(2);
+  const stopped = await cli('status');
+  expect(stopped).toMatchObject({ code: 1, stderr: 'hookkit: 1 of these need attention now\n' });
+  expect(stopped.stdout).toMatch(/^grave {6}No server runs on this database\. .*`npm start`/);
+
+  const server = await desk().serve({ WEBHOOK_SECRET: SECRET });
+  expect((await deliver(server.url, bodyOf(1))).status).toBe(200);
+  await cli('pause', '--reason', 'the archive moves');
+  const paused = await cli('status');
+  expect(paused.code).toBe(1);
+  expect(paused.stdout).toMatch(
+    /^grave {6}Handling has been paused for .*: the archive moves\. .*`npx hookkit resume`/,
+  );
+
+  await cli('resume');
+  const store = await desk().store();
+  const isReported = async () => (await store.stats(0, 'kind')).some(({ result }) => result === 'accepted');
+  await eventually('it has reported', isReported);
+  const { instances, figures } = JSON.parse((await cli('status', '--json')).stdout);
+  expect([instances.length, figures.accepted]).toEqual([1, 1]);
+  const well = await cli('status');
+  expect(well).toMatchObject({ code: 0, stderr: '' });
+  expect(well.stdout.split('\n')).toEqual([
+    expect.stringMatching(/^ok {9}All is well\. .* The newest event came [\d.]+ m?s ago\.$/),
+    expect.stringMatching(/^events {5}pending \d, running \d, dead 0, quarantined 0$/),
+    expect.stringMatching(/^last hour {2}received 1, handled \d, runs failed 0, refused 0, not recorded 0$/),
+    expect.stringMatching(/^database {3}[\d.]+ MiB/),
+    expect.stringMatching(/^instance {3}\S+ \(\d+\.\d+\.\d+.*\): seen [\d.]+ m?s ago, \d running$/),
+    '',
+  ]);
+});
+
+const run = (args: readonly string[], options: CliOptions = {}) =>
+  runCli(args, { ...options, env: { ...desk().env, ...options.env } });
+
+/** Records an event of a media whose handler left this state. */
+async function leave(state: readonly StateChange[], media_id = 'UUhbHm6C'): Promise<string> {
+  const store = await desk().store();
+  const { id } = await store.record(verified({ media_id }));
+  const claim = present((await claims(store)).find((one) => one.id === id));
+  await store.settle(claim, { ...HANDLED, state });
+  return id;
+}
+
+const POSTS: readonly StateChange[] = [
+  { name: 'posts', value: '["a","b"]' },
+  { name: 'title', value: '"New"' },
+];
+
+test('state show prints a state by name, as a table and as JSON, when a media has a state', async () => {
+  await leave(POSTS);
+  const { code, stdout } = await run(['state', 'show', 'media:UUhbHm6C']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^posts +\["a","b"\]\ntitle +"New"\n$/m);
+  expect(JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout)).toEqual({
+    resource: 'media:UUhbHm6C',
+    state: { posts: ['a', 'b'], title: 'New' },
+  });
+});
+
+test('state delete deletes a state as a whole, and that of others stays', async () => {
+  await leave(POSTS);
+  await leave(POSTS, 'other');
+  const { code, stdout } = await run(['state', 'delete', 'media:UUhbHm6C']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
+  const store = await desk().store();
+  expect(await store.state('media:UUhbHm6C')).toEqual([]);
+  expect(await store.state('media:other')).toHaveLength(2);
+});
+
+test('a state is read and not changed, when handlers try runs the handler of a stored event, which tells what it would be', async () => {
+  const id = await leave([...POSTS, { name: 'count', value: '41' }]);
+  const module = desk().write(
+    'handlers.mjs',
+    `export const handlers = {
+      media_available(event, { state }) {
+        state.set('count', (state.get('count') ?? 0) + 1);
+        state.delete('title');
+      },
+    };`,
+  );
+  const env = { HANDLERS: module };
+  const json = JSON.parse((await run(['handlers', 'try', id, '--json'], { env })).stdout);
+  expect(json.state).toEqual({ set: { count: 42 }, deleted: ['title'] });
+  const store = await desk().store();
+  expect(await store.state('media:UUhbHm6C')).toEqual([{ name: 'count', value: '41' }, ...POSTS]);
+  expect(only(await eventsIn(store, {}, 2))).toMatchObject({ status: 'handled', attempts: 1 });
 });

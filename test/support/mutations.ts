@@ -17,7 +17,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     original: 'const recorded = await store',
     mutant: `const recorded = { status: 'accepted', id: 'x' } as never;
     void store`,
-    suite: 'test/receiver/overload.test.ts',
+    suite: 'test/receiver/answers.test.ts',
     tests: 'acknowledges it once its commit is on disk',
   },
   'never lost: acks commit with synchronous FULL (13)': {
@@ -101,7 +101,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/store/operations/index.ts',
     original: '`UPDATE events SET body = NULL FROM r(seq bigint)',
     mutant: '`DELETE FROM events USING r(seq bigint)',
-    suite: 'test/store/replay.test.ts',
+    suite: 'test/store/operators.test.ts',
     tests: 'empties what ended before a time, but for dead events, and keeps identities',
   },
   'never lost: a database of which everything was moved is refused': {
@@ -207,7 +207,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/store/event-store.ts',
     original: 'await this.#engine.compact();',
     mutant: '',
-    suite: 'test/scenarios/rekeyed.test.ts',
+    suite: 'test/scenarios/secrets-at-rest.test.ts',
     tests: 'is in none of the files',
   },
   'rotation loses no answer: before a refusal the secrets are looked at once more': {
@@ -265,7 +265,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/store/operations/wake.ts',
     original: 'await db.each(open, missing);',
     mutant: '',
-    suite: 'test/store/recover.test.ts',
+    suite: 'test/store/settle.test.ts',
     tests: 'opens a lane for whatever is ready and has none',
   },
   'at least once: a wait that is over is woken': {
@@ -288,7 +288,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
 `,
     mutant: `
 `,
-    suite: 'test/store/recover.test.ts',
+    suite: 'test/store/settle.test.ts',
     tests: 'leaves what a process holds alone',
   },
   'never two at once: leases of others are spared after a stall (5)': {
@@ -395,14 +395,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/store/operations/claim.ts',
     original: 'const MOST_CRASHES = 5;',
     mutant: 'const MOST_CRASHES = 500;',
-    suite: 'test/store/recover.test.ts',
+    suite: 'test/store/settle.test.ts',
     tests: 'gives an event up that was lost five times',
   },
   'poison: what was lost twice runs as the only such one (10)': {
     file: 'src/store/operations/wake.ts',
     original: 'ORDER BY next_at LIMIT 1`',
     mutant: 'ORDER BY next_at LIMIT 100`',
-    suite: 'test/store/recover.test.ts',
+    suite: 'test/store/settle.test.ts',
     tests: 'lets events that were lost twice run one at a time',
   },
   'poison: nothing is leased ahead, so that a crash takes nothing along that never started (4)': {
@@ -438,14 +438,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     original: 'running += reset.running;',
     mutant: `running += reset.running;
         await this.#engine.write('release', { events: reset.events, until });`,
-    suite: 'test/store/replay.test.ts',
+    suite: 'test/store/operators.test.ts',
     tests: 'holds all events until the last is reset',
   },
   'bulk verbs: a replay leaves out what a lane runs (7)': {
     file: 'src/store/operations/wake.ts',
     original: '.filter(({ seq }) => !running.has(seq));',
     mutant: ';',
-    suite: 'test/store/replay.test.ts',
+    suite: 'test/store/operators.test.ts',
     tests: 'leaves an event out that a handler runs',
   },
   'bulk verbs: the status that a filter asks for is looked at again by the statement that writes (1, 7)': {
@@ -553,7 +553,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/receiver/app.ts',
     original: 'const isOverloaded = waitingAcks >= mostWaiting;',
     mutant: 'const isOverloaded = false;',
-    suite: 'test/receiver/overload.test.ts',
+    suite: 'test/receiver/answers.test.ts',
     tests: 'when as many wait as may',
   },
   'bounded: a connection has one request under way': {
