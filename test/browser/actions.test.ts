@@ -25,175 +25,147 @@ describeInBrowser('a reader', () => {
   const attemptsOf = async (id: string): Promise<number> =>
     (await inspected.api(`/events/${id}`)).history.length;
 
-  /** In such an order that every other one does something of its own. */
-  const actions: readonly (readonly [what: string, act: () => Promise<void>])[] = [
-    [
-      'reads on in the list, when events come in: they wait behind a button that says how many',
-      async () => {
-        const { page } = await openTab();
-        await page.goto(`${inspected.url}/events`);
-        await page.waitForSelector('#live:text-is("live")');
-        const [before, count] = [await rowsOf(page), await inspected.service.store.count({})];
-        const { media_id: id } = inspected.mock.createMedia({ site_id: inspected.site });
-        await inspected.quiet();
-        const fresh = (await inspected.service.store.count({})) - count;
-        await page.waitForSelector(`.fresh:text-is("${fresh} new")`);
-        expect(await rowsOf(page)).toEqual(before);
-        await page.click('.fresh');
-        await page.waitForSelector(`tr:has-text("media:${id}") .status.handled`);
-        await page.waitForSelector(`tr:has-text("media:${id}") .status.dead`);
-      },
-    ],
-    [
-      'sees a status change in its row, and rows stay that match no more, when the list is open',
-      async () => {
-        const { page } = await openTab();
-        for (const [path, end] of [
-          ['/events', '.status.dismissed'],
-          ['/events?status=dead', '.status.dead'],
-        ] as const) {
-          await page.goto(`${inspected.url}${path}`);
-          await page.waitForSelector('#live:text-is("live")');
-          const before = await rowsOf(page);
-          const [{ id }] = (await inspected.api('/events?status=dead')).events;
-          await inspected.service.store.dismiss({ ids: [id] }, 'seen');
-          await page.waitForSelector(`tr[id="${id}"]${path === '/events' ? '' : '.gone'} ${end}`);
-          expect(await rowsOf(page)).toEqual(before);
-        }
-      },
-    ],
-    [
-      'sees counts and concerns change, when the overview is open, without doing anything',
-      async () => {
-        const { page } = await openTab();
-        await page.goto(inspected.url);
-        await page.waitForSelector('#live:text-is("live")');
-        const before = Number(await page.textContent('.tile.dead .figure'));
-        inspected.mock.createMedia({ site_id: inspected.site });
-        await page.waitForSelector(`.tile.dead .figure:text-is("${before + 1}")`);
-        await page.waitForSelector(`.note.grave:has-text("${before + 1} events are dead")`);
-      },
-    ],
-    [
-      'finds events, when status, kind and search narrow the list, and pages on',
-      async () => {
-        const { page } = await openTab();
-        await page.goto(`${inspected.url}/events`);
-        await page.selectOption('select[name=status]', 'dead');
-        await page.selectOption('select[name=kind]', 'conversions_complete');
-        await page.click('button:text("Filter")');
-        const dead = await inspected.service.store.count({ status: 'dead', kind: 'conversions_complete' });
-        expect(await page.locator('tbody tr').count()).toBe(dead);
-        const resource = (await page.textContent('tbody td.id')) ?? '';
-        await page.goto(`${inspected.url}/events?q=${resource.slice('media:'.length)}`);
-        await page.click(`text=All events of ${resource}`);
-        expect(new Set(await page.locator('tbody td.id a').allTextContents())).toEqual(new Set([resource]));
-        await page.goto('about:blank'); // no list that follows along meanwhile
-        for (let n = 0; n < 20; n++) inspected.mock.createMedia({ site_id: inspected.site });
-        await inspected.quiet();
-        await page.goto(`${inspected.url}/events`);
-        const newest = await page.textContent('tbody a');
-        await page.click('text=Older events');
-        expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
-        await page.click('text=Back to the newest');
-        expect(await page.textContent('tbody a')).toBe(newest);
-      },
-    ],
-    [
-      'replays one event with its steps, when there is no JavaScript, by the button',
-      async () => {
-        const { page } = await openTab({ javaScriptEnabled: false });
-        const { events } = await inspected.api('/events?kind=media_available');
-        const { id } = events[0];
-        const before = await attemptsOf(id);
-        await page.goto(`${inspected.url}/events/${id}`);
-        await page.check('input[name=reset_steps]');
-        await page.click('button:text("Replay")');
-        expect(page.url()).toContain('replayed=1');
-        await inspected.settled();
-        await eventually('it has run again', async () => (await attemptsOf(id)) === before + 1);
-      },
-    ],
-    [
-      'replays what matches, when the count is right, and sees how many',
-      async () => {
-        const { page } = await openTab();
-        const before = await replaysBy('status=dead');
-        expect(before.size).toBeGreaterThanOrEqual(3);
-        await page.goto(`${inspected.url}/events?status=dead`);
-        await page.click('text=Replay what matches…');
-        expect((await page.textContent('.confirm'))?.replaceAll(/\s+/g, ' ')).toContain(
-          `${before.size} events will be reset to pending`,
-        );
-        expect(await inspected.service.store.count({ status: 'dead' })).toBe(before.size);
-        await page.click(`button:text("Replay ${before.size} events")`);
-        await page.waitForSelector(`text=${before.size} events were reset to pending`);
-        await inspected.settled();
-        expect(await replaysBy('status=dead')).toEqual(oneMoreEach(before));
-      },
-    ],
-    [
-      'goes from a problem to what can be done with just its events',
-      async () => {
-        const { page } = await openTab();
-        const [{ count }] = (await inspected.api('/problems')).problems;
-        for (const verb of ['Retry now…', 'Dismiss…']) {
-          await page.goto(`${inspected.url}/problems`);
-          await page.click(`li:first-child >> text=${verb}`);
-          expect(await page.textContent('.confirm')).toContain(`${count} events`);
-        }
-      },
-    ],
-    [
-      'drops what is in quarantine, when there is no JavaScript, in two steps, and sees how many',
-      async () => {
-        const { page } = await openTab({ javaScriptEnabled: false });
-        const before = await inspected.service.store.quarantineSize();
-        expect(before).toBeGreaterThan(0);
-        await page.goto(`${inspected.url}/refused`);
-        await page.click('summary:text("Drop…")');
-        await page.click('button:text("for good")');
-        expect(await page.textContent('main [role=status]')).toMatch(
-          new RegExp(`${before} notifications? w`),
-        );
-        expect(await inspected.service.store.quarantineSize()).toBe(0);
-      },
-    ],
-    [
-      'sees a channel move across the board, when it becomes idle, without doing anything',
-      async () => {
-        const { page } = await openTab();
-        await page.goto(`${inspected.url}/channels`);
-        await page.waitForSelector('#live:text-is("live")');
-        expect(await page.locator('.channel.active').count()).toBe(2);
-        const id = (await page.textContent('.channel.active a')) ?? '';
-        inspected.mock.idleChannel(id);
-        await page.waitForSelector(`.channel.idle:has-text("${id}")`);
-        await page.click('a:has-text("active 1")');
-        expect(await page.locator('.channel').count()).toBe(1);
-      },
-    ],
-    [
-      'dismisses one event and then what matches, when there is no JavaScript, with a note',
-      async () => {
-        const { page } = await openTab({ javaScriptEnabled: false });
-        const { store } = inspected.service;
-        const dead = await store.count({ status: 'dead' });
-        const [{ id }] = (await inspected.api('/events?status=dead')).events;
-        await page.goto(`${inspected.url}/events/${id}`);
-        await page.fill('input[name=reason]', 'the page has gone');
-        await page.click('button:text("Dismiss")');
-        expect(await page.textContent('main')).toContain('Dismissed because the page has gone');
-        await page.goto(`${inspected.url}/events?status=dead`);
-        await page.click('text=Dismiss what matches…');
-        await page.fill('input[name=reason]', 'and so have these');
-        await page.click(`button:text("Dismiss ${dead - 1} events")`);
-        await eventually('all are dismissed', async () => (await store.count({ status: 'dead' })) === 0);
-        await page.reload();
-        expect(await page.textContent('main')).toContain('events were dismissed');
-      },
-    ],
-  ];
+  test('reads on in the list, when events come in: they wait behind a button that says how many', async () => {
+    const { page } = await openTab();
+    await page.goto(`${inspected.url}/events`);
+    await page.waitForSelector('#live:text-is("live")');
+    const [before, count] = [await rowsOf(page), await inspected.service.store.count({})];
+    const { media_id: id } = inspected.mock.createMedia({ site_id: inspected.site });
+    await inspected.quiet();
+    const fresh = (await inspected.service.store.count({})) - count;
+    await page.waitForSelector(`.fresh:text-is("${fresh} new")`);
+    expect(await rowsOf(page)).toEqual(before);
+    await page.click('.fresh');
+    await page.waitForSelector(`tr:has-text("media:${id}") .status.handled`);
+    await page.waitForSelector(`tr:has-text("media:${id}") .status.dead`);
+  });
 
-  test.each(actions)('%s', (_what, act) => act());
+  test('sees a status change in its row, and rows stay that match no more, when the list is open', async () => {
+    const { page } = await openTab();
+    for (const [path, end] of [
+      ['/events', '.status.dismissed'],
+      ['/events?status=dead', '.status.dead'],
+    ] as const) {
+      await page.goto(`${inspected.url}${path}`);
+      await page.waitForSelector('#live:text-is("live")');
+      const before = await rowsOf(page);
+      const [{ id }] = (await inspected.api('/events?status=dead')).events;
+      await inspected.service.store.dismiss({ ids: [id] }, 'seen');
+      await page.waitForSelector(`tr[id="${id}"]${path === '/events' ? '' : '.gone'} ${end}`);
+      expect(await rowsOf(page)).toEqual(before);
+    }
+  });
+
+  test('sees counts and concerns change, when the overview is open, without doing anything', async () => {
+    const { page } = await openTab();
+    await page.goto(inspected.url);
+    await page.waitForSelector('#live:text-is("live")');
+    const before = Number(await page.textContent('.tile.dead .figure'));
+    inspected.mock.createMedia({ site_id: inspected.site });
+    await page.waitForSelector(`.tile.dead .figure:text-is("${before + 1}")`);
+    await page.waitForSelector(`.note.grave:has-text("${before + 1} events are dead")`);
+  });
+
+  test('finds events, when status, kind and search narrow the list, and pages on', async () => {
+    const { page } = await openTab();
+    await page.goto(`${inspected.url}/events`);
+    await page.selectOption('select[name=status]', 'dead');
+    await page.selectOption('select[name=kind]', 'conversions_complete');
+    await page.click('button:text("Filter")');
+    const dead = await inspected.service.store.count({ status: 'dead', kind: 'conversions_complete' });
+    expect(await page.locator('tbody tr').count()).toBe(dead);
+    const resource = (await page.textContent('tbody td.id')) ?? '';
+    await page.goto(`${inspected.url}/events?q=${resource.slice('media:'.length)}`);
+    await page.click(`text=All events of ${resource}`);
+    expect(new Set(await page.locator('tbody td.id a').allTextContents())).toEqual(new Set([resource]));
+    await page.goto('about:blank'); // no list that follows along meanwhile
+    for (let n = 0; n < 20; n++) inspected.mock.createMedia({ site_id: inspected.site });
+    await inspected.quiet();
+    await page.goto(`${inspected.url}/events`);
+    const newest = await page.textContent('tbody a');
+    await page.click('text=Older events');
+    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
+    await page.click('text=Back to the newest');
+    expect(await page.textContent('tbody a')).toBe(newest);
+  });
+
+  test('replays one event with its steps, when there is no JavaScript, by the button', async () => {
+    const { page } = await openTab({ javaScriptEnabled: false });
+    const { events } = await inspected.api('/events?kind=media_available');
+    const { id } = events[0];
+    const before = await attemptsOf(id);
+    await page.goto(`${inspected.url}/events/${id}`);
+    await page.check('input[name=reset_steps]');
+    await page.click('button:text("Replay")');
+    expect(page.url()).toContain('replayed=1');
+    await inspected.settled();
+    await eventually('it has run again', async () => (await attemptsOf(id)) === before + 1);
+  });
+
+  test('replays what matches, when the count is right, and sees how many', async () => {
+    const { page } = await openTab();
+    const before = await replaysBy('status=dead');
+    expect(before.size).toBeGreaterThanOrEqual(3);
+    await page.goto(`${inspected.url}/events?status=dead`);
+    await page.click('text=Replay what matches…');
+    expect((await page.textContent('.confirm'))?.replaceAll(/\s+/g, ' ')).toContain(
+      `${before.size} events will be reset to pending`,
+    );
+    expect(await inspected.service.store.count({ status: 'dead' })).toBe(before.size);
+    await page.click(`button:text("Replay ${before.size} events")`);
+    await page.waitForSelector(`text=${before.size} events were reset to pending`);
+    await inspected.settled();
+    expect(await replaysBy('status=dead')).toEqual(oneMoreEach(before));
+  });
+
+  test('goes from a problem to what can be done with just its events', async () => {
+    const { page } = await openTab();
+    const [{ count }] = (await inspected.api('/problems')).problems;
+    for (const verb of ['Retry now…', 'Dismiss…']) {
+      await page.goto(`${inspected.url}/problems`);
+      await page.click(`li:first-child >> text=${verb}`);
+      expect(await page.textContent('.confirm')).toContain(`${count} events`);
+    }
+  });
+
+  test('drops what is in quarantine, when there is no JavaScript, in two steps, and sees how many', async () => {
+    const { page } = await openTab({ javaScriptEnabled: false });
+    const before = await inspected.service.store.quarantineSize();
+    expect(before).toBeGreaterThan(0);
+    await page.goto(`${inspected.url}/refused`);
+    await page.click('summary:text("Drop…")');
+    await page.click('button:text("for good")');
+    expect(await page.textContent('main [role=status]')).toMatch(new RegExp(`${before} notifications? w`));
+    expect(await inspected.service.store.quarantineSize()).toBe(0);
+  });
+
+  test('sees a channel move across the board, when it becomes idle, without doing anything', async () => {
+    const { page } = await openTab();
+    await page.goto(`${inspected.url}/channels`);
+    await page.waitForSelector('#live:text-is("live")');
+    expect(await page.locator('.channel.active').count()).toBe(2);
+    const id = (await page.textContent('.channel.active a')) ?? '';
+    inspected.mock.idleChannel(id);
+    await page.waitForSelector(`.channel.idle:has-text("${id}")`);
+    await page.click('a:has-text("active 1")');
+    expect(await page.locator('.channel').count()).toBe(1);
+  });
+
+  test('dismisses one event and then what matches, when there is no JavaScript, with a note', async () => {
+    const { page } = await openTab({ javaScriptEnabled: false });
+    const { store } = inspected.service;
+    const dead = await store.count({ status: 'dead' });
+    const [{ id }] = (await inspected.api('/events?status=dead')).events;
+    await page.goto(`${inspected.url}/events/${id}`);
+    await page.fill('input[name=reason]', 'the page has gone');
+    await page.click('button:text("Dismiss")');
+    expect(await page.textContent('main')).toContain('Dismissed because the page has gone');
+    await page.goto(`${inspected.url}/events?status=dead`);
+    await page.click('text=Dismiss what matches…');
+    await page.fill('input[name=reason]', 'and so have these');
+    await page.click(`button:text("Dismiss ${dead - 1} events")`);
+    await eventually('all are dismissed', async () => (await store.count({ status: 'dead' })) === 0);
+    await page.reload();
+    expect(await page.textContent('main')).toContain('events were dismissed');
+  });
 });

@@ -149,19 +149,6 @@ describeInBrowser('a page on which senders have put words of 2,000 characters', 
       }
     }
   });
-
-  test('has each kind on one line, when it lists events with long ids and errors, on a window of any width', async () => {
-    const { page } = await openTab();
-    await page.goto(`${inspected.url}/events?kind=${LONGEST_KIND}`);
-    for (const width of [1300, 1000, 780, 400]) {
-      await page.setViewportSize({ width, height: 800 });
-      await expectOwnWidth(page);
-      const lines = await page.evaluate(
-        'document.querySelector("tbody td:first-child a").getClientRects().length',
-      );
-      expect({ width, lines }).toEqual({ width, lines: 1 });
-    }
-  });
 });
 
 describeInBrowser('an open page', () => {

@@ -435,12 +435,11 @@ testOfFiles(
 );
 
 test('is handled after all, when an event died, its cause is put right, and it is replayed as written', async () => {
-  const { operator, serve, register, happen, count, handled, examine } = post();
+  const { operator, serve, register, happen, count, handled } = post();
   const service = await serve({}, failing);
   await register();
   await happen(3);
   await eventually('all are dead', async () => (await count('dead')) === 3);
-  expect(await examine('npx hookkit doctor')).toMatch(/^warn +events +.* 3 dead/m);
   await service.stop();
   await serve();
   const [list = '', dryRun = '', replay = '', dismiss = ''] = operating('Dead events', 4);
@@ -448,6 +447,8 @@ test('is handled after all, when an event died, its cause is put right, and it i
   expect(rowsOf(stdout)).toHaveLength(3);
   expect(stdout).toContain('the page of live channels is down');
   await operator.type(dryRun);
+  expect(await count('dead')).toBe(3);
+  expect((await operator.type(`${dismiss} --dry-run`)).stdout).toBe('3 events would be dismissed\n');
   expect(await count('dead')).toBe(3);
   await operator.type(dismiss);
   expect(await count('dismissed')).toBe(3);

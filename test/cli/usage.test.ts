@@ -29,6 +29,7 @@ const wrong: readonly (readonly [command: string, told: RegExp])[] = [
   ['events show nonsense', /It must be an id as/],
   ['events prune --older-than 30d --status dead', /dead events are not pruned/],
   ['events replay', /this would replay everything/],
+  ['events dismiss --reason any', /give a filter, or --all/],
   ['events replay --all --to http://127.0.0.1:1/ --run', /'--to <url>' cannot be used with option '--run'/],
 ];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { admitQuarantined, admitWaiting } from '../../src/receiver/admissions.ts';
+import { admitQuarantined } from '../../src/receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
@@ -140,16 +140,6 @@ describe('a notification in quarantine', () => {
     expect(await admitQuarantined(store, keyring)).toBe(20);
     expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(120).fill(1));
     expect(await store.quarantineSize()).toBe(2);
-  });
-
-  test('is admitted by a command, of one webhook or all, with WEBHOOK_SECRET where none was ever stored', async () => {
-    const { store, clock } = await start({ secrets: { retired: ['old'] } });
-    await store.retireSecret('retired', 'old', clock.now());
-    for (const webhook of ['one', 'two', 'retired']) await keep(store, 2, webhook);
-    const config = { WEBHOOK_SECRET: LATE, HOST: '127.0.0.1', TRUST_PROXY: 0 };
-    expect(await admitWaiting(store, config, 'one')).toBe(2);
-    expect(await admitWaiting(store, config)).toBe(2);
-    expect((await store.waitingWebhooks()).map(({ webhookId }) => webhookId)).toEqual(['retired']);
   });
 });
 

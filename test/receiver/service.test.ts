@@ -3,8 +3,9 @@ import type { Handlers } from '../../src/dispatch/handler.ts';
 import { databaseForEachTest } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
-import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
+import { deliver } from '../support/notifications.ts';
 import { only } from '../support/only.ts';
 import { rawConnection } from '../support/raw-http.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
@@ -14,12 +15,8 @@ const database = databaseForEachTest();
 const start = (env: Readonly<Record<string, string>> = {}, handlers: Handlers = {}) =>
   runService(handlers, { ...database().env, WEBHOOK_SECRET: '', SHUTDOWN_GRACE_MS: '0', ...env });
 
-/** Sends a notification over HTTP as the provider does. */
-function post({ url }: RunningService, body: object, secret: string): Promise<Response> {
-  const text = JSON.stringify(body);
-  const headers = { authorization: `Bearer ${tokenOf(text, secret)}`, connection: 'close' };
-  return fetch(`${url}${PATH}`, { method: 'POST', headers, body: text });
-}
+const post = ({ url }: RunningService, body: object, secret: string) =>
+  deliver(url, JSON.stringify(body), secret);
 
 describe('a secret', () => {
   test('retired by another process soon verifies nothing any more, with 401', async () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { keyOf, signNotification } from '../../src/notification/token.ts';
 import { databaseForEachTest, ENGINE, testOfFiles } from '../support/engine.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
@@ -73,11 +72,8 @@ const envOf = (key: Buffer) => ({ ...database().env, SECRETS_KEY: key.toString('
 const rekey = (key: Buffer, stdin: string, ...more: readonly string[]) =>
   runCli(['secrets', 'rekey', '--json', ...more], { env: envOf(key), stdin });
 
-async function statusOfAnother(url: string): Promise<number> {
-  const body = bodyOf(900);
-  const headers = { authorization: `Bearer ${signNotification(body, keyOf('perhaps-a-new-secret'))}` };
-  return (await fetch(`${url}/webhooks/media`, { method: 'POST', headers, body })).status;
-}
+const statusOfAnother = async (url: string) =>
+  (await deliver(url, bodyOf(900), 'perhaps-a-new-secret')).status;
 
 test('a server that runs with the old SECRETS_KEY takes what it can verify, when the key was changed, and says 503 to what it cannot', async () => {
   const store = await database().open(SECRETS_KEY);

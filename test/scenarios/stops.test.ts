@@ -1,7 +1,5 @@
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { keyOf, signNotification } from '../../src/notification/token.ts';
 import { databaseForEachTest, testOfFiles } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
@@ -42,25 +40,6 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   expect(await store.count({ status: 'running' })).toBe(0);
   const [interrupted] = await eventsIn(store, { resource: 'media:media0' }, 1);
   expect(interrupted).toMatchObject({ status: 'pending', attempts: 0 });
-});
-
-test('answers a request that is under way, when SIGTERM comes in the middle of its body, with 200', async () => {
-  const service = await start();
-  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
-  const body = bodyOf(1_000_000);
-  const half = Math.floor(body.length / 2);
-  socket.write(
-    `POST /webhooks/media HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${signNotification(body, keyOf(SECRET))}\r\n` +
-      `Content-Length: ${body.length}\r\n\r\n${body.slice(0, half)}`,
-  );
-  await fetch(`${service.url}/healthz`); // by then the first half was read
-  const stopped = service.stop();
-  await eventually('it stops', () => service.output().includes('stopping'));
-  socket.write(body.slice(half));
-  const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
-  expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
-  socket.destroy();
-  await stopped;
 });
 
 // A file is locked as a whole.

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { claimed, claimedOne, HANDLED, notified } from './desk.ts';
+import { notified } from './desk.ts';
 
 let folder: string;
 let path: string;
@@ -112,17 +112,5 @@ describe('a SQLite database', () => {
     writer.exec('ROLLBACK');
     expect(writer.pragma('schema_version', { simple: true })).toBe(before);
     writer.close();
-  });
-
-  test('in memory works as one in a file, and leaves none', async () => {
-    const store = await openStore({ DATABASE_URL: 'sqlite::memory:', clock: systemClock });
-    await store.record(notified());
-    await store.settle(await claimedOne(store, 'media:one'), HANDLED);
-    await store.replay({});
-    expect(await claimed(store, 'media:one')).toHaveLength(1);
-    await store.addSecret('webhook1', 'secret');
-    expect([await store.rekey(Buffer.alloc(32, 1)), (await store.secrets()).length]).toEqual([1, 1]);
-    await store.close();
-    expect(fs.readdirSync(folder)).toEqual([]);
   });
 });

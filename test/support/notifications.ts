@@ -1,7 +1,6 @@
 import { keyOf, signNotification } from '../../src/notification/token.ts';
 
 export const SECRET = 'a-secret-of-at-least-thirty-two-bytes';
-const key = keyOf(SECRET);
 
 /** The body of a genuine notification, each number another event: of another media, unless one is given. */
 export function bodyOf(number: number, media = number): string {
@@ -18,10 +17,10 @@ export function bodyOf(number: number, media = number): string {
 }
 
 /** Sends a notification as the provider does. */
-export function deliver(url: string, body: string): Promise<Response> {
+export function deliver(url: string, body: string, secret = SECRET): Promise<Response> {
   return fetch(`${url}/webhooks/media`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${signNotification(body, key)}` },
+    headers: { authorization: `Bearer ${signNotification(body, keyOf(secret))}` },
     body,
   });
 }

@@ -100,6 +100,8 @@ describe('a file', () => {
       params: { media_ids: [b, Number(a)] },
       media_attachments: [{ id: b }, { id: a }],
     });
+    const described = await api.request('PUT', `/api/v1/media/${a}`, { json: { description: 'late' } });
+    expect(described.status).toBe(404);
     const error = `Media ${a} not found or already attached to another post`;
     const refused = { status: 422, body: { error } };
     expect(await scheduled({ media_ids: [a] })).toMatchObject(refused);

@@ -103,19 +103,6 @@ test('signs in by itself, when it has registered, with each grant, and is refuse
   }
 });
 
-test('describes a file, when it is uploaded already, unless a status has it', async () => {
-  const { id } = await upload();
-  const media = client().media.$select(id);
-  expect(await media.update({ description: 'a picture' })).toMatchObject({ id, description: 'a picture' });
-  const focused = await media.update({ focus: '0.5,-0.25' });
-  expect(focused).toMatchObject({ description: 'a picture', meta: { focus: { x: 0.5, y: -0.25 } } });
-  expect(await media.fetch()).toEqual(focused);
-  const missing = [404, 'Record not found'];
-  expect(await problem(client('bob-rw').media.$select(id).update({ description: '' }))).toEqual(missing);
-  await client().statuses.create({ mediaIds: [id], scheduledAt: at(DAY) });
-  expect(await problem(media.update({ description: '' }))).toEqual(missing);
-});
-
 test('deletes a status and writes it again, when it has a file, from the text that it is answered', async () => {
   const media = await upload();
   const { id } = await client().statuses.create({ status: 'a & b', mediaIds: [media.id] });

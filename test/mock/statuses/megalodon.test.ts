@@ -41,13 +41,6 @@ test('is told what goes wrong, when something does, by status and text', async (
   }
 });
 
-test('signs in by itself, when it has registered, with the code that is a token', async () => {
-  const visitor = generator('mastodon', api.url);
-  const app = await visitor.createApp('a client', { scopes: ['read', 'write'] });
-  const signedIn = await visitor.fetchAccessToken(app.client_id, app.client_secret, 'bob-rw');
-  expect((await client(signedIn.access_token).verifyAccountCredentials()).data.username).toBe('bob');
-});
-
 test('describes a file, and publishes and deletes a status, when all is well', async () => {
   const file = Object.assign(Readable.from(['not really']), { path: 'a.png' });
   const { id } = (await client().uploadMedia(file)).data;
