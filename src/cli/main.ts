@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   move: async () => (await import('./move.ts')).addMove,
   pause: async () => (await import('./pause.ts')).addPause,
   resume: async () => (await import('./pause.ts')).addResume,
+  listen: async () => (await import('./listen.ts')).addListen,
   status: async () => (await import('./status.ts')).addStatus,
   backup: async () => (await import('./backup.ts')).addBackup,
   doctor: async () => (await import('./doctor.ts')).addDoctor,

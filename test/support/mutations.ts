@@ -132,6 +132,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     suite: 'test/inspector/received.test.ts',
     tests: 'with 410',
   },
+  'never lost: hookkit listen goes on after what was taken, and never after what was not': {
+    file: 'src/cli/listen.ts',
+    original: 'if (client && !sent) return;',
+    mutant: '',
+    suite: 'test/cli/listen.test.ts',
+    tests: 'sends again what is not taken',
+  },
   // 2. Nothing unverified is ever handled.
   'nothing unverified: the signature must be right': {
     file: 'src/notification/token.ts',

@@ -1,0 +1,135 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { MOMENTS } from '../base/duration.ts';
+import { KitError, messageOf } from '../base/errors.ts';
+import { httpUrlOf } from '../base/url.ts';
+import { loadConfig } from '../config.ts';
+import { parseLine } from '../replay/recording-lines.ts';
+import { iso } from '../store/lists/event-json.ts';
+import { toVerified } from '../store/verified.ts';
+import { signingKeys } from './events/send.ts';
+import { readSecret } from './input.ts';
+import { interruptible } from './interruptible.ts';
+import { moment, receiverUrl, wholeNumber } from './options.ts';
+import { line, say, writeOn } from './output.ts';
+
+/** What the other receiver narrows the events by. */
+const FILTERS = {
+  kind: 'a kind, or a group of kinds',
+  site: 'the site of the event',
+  resource: 'the media or channel of the event, media:ID or channel:ID',
+  webhook: 'the webhook that delivered the event',
+  q: 'a text somewhere in the body of the event',
+} as const;
+
+type Filters = { [name in keyof typeof FILTERS]?: string };
+type Flags = Filters & {
+  from: URL;
+  tokenFile?: string;
+  to?: URL;
+  secretFile?: string;
+  since?: number;
+  after?: string;
+  limit?: number;
+  cursorFile?: string;
+  json?: true;
+};
+
+const HELP = `
+Nothing is skipped. After a crash, or a lost answer, an event may be sent twice: a receiver answers \`duplicate\` then.
+Ctrl-C ends it after the event under way, and prints the cursor.
+
+Example:
+  npx hookkit listen --from https://hooks.example.com/ --token-file token.txt --to http://127.0.0.1:3000/webhooks/media`;
+
+export function addListen(program: Command): void {
+  const command = program
+    .command('listen')
+    .description('Show what a receiver elsewhere receives, or send it on to another one, as it comes.')
+    .requiredOption('--from <url>', 'the admin listener of that receiver', adminUrl)
+    .option('--token-file <file>', 'its ADMIN_READ_TOKEN or ADMIN_TOKEN (-: stdin)')
+    .option('--to <url>', 'send each to this receiver, in order, again until it takes it', receiverUrl)
+    .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
+    .option('--cursor-file <file>', 'begin where this file says, and keep it up to date')
+    .option('--since <time>', `begin with what was received since ${MOMENTS}`, moment)
+    .addOption(
+      new Option('--after <cursor>', 'begin after this event; start: with the first').conflicts('since'),
+    )
+    .option('--limit <number>', 'end after so many', wholeNumber(1))
+    .option('--json', 'print recordings');
+  for (const [name, what] of Object.entries(FILTERS)) command.option(`--${name} <text>`, what);
+  command.addHelpText('after', HELP).action(listen);
+}
+
+function adminUrl(text: string): URL {
+  const url = httpUrlOf(text.replace(/\/*$/, '/'));
+  if (url && url.search === '' && url.hash === '') return url;
+  throw new InvalidArgumentError('It must be a URL such as https://hooks.example.com/, without a password.');
+}
+
+async function listen(flags: Flags): Promise<void> {
+  const { deliver, pagesOf } = await import('../replay/listen.ts');
+  const { ReceiverClient } = await import('../replay/receiver-client.ts');
+  const { from, tokenFile, to, secretFile, since, after, limit, cursorFile, json, ...filters } = flags;
+  const token = tokenFile === undefined ? undefined : await readSecret(tokenFile);
+  using client = to && new ReceiverClient(to);
+  const keys = to && (await signingKeys(loadConfig(), secretFile));
+  let cursor = cursorFile === undefined ? undefined : await readCursor(cursorFile);
+  const start = cursor ?? after ?? (since === undefined ? 'now' : iso(since));
+  const reach = async (next: string) => {
+    if (cursorFile !== undefined && next !== cursor) await writeCursor(cursorFile, next);
+    cursor = next;
+  };
+  let count = 0;
+  const hear = async (signal: AbortSignal) => {
+    for await (const page of pagesOf({ from, token, after: start, filters, signal, say })) {
+      for (const text of page.lines) {
+        const { recorded, described, place } = heard(text);
+        const sent = client && keys && (await deliver(recorded, { client, keys, signal, say }));
+        if (client && !sent) return;
+        const ending = sent ? `  ${sent.word}  ${sent.ms} ms` : '';
+        await writeOn(json ? `${text}\n` : `${described}${ending}\n`);
+        await reach(place);
+        count++;
+        if (count === limit || signal.aborted) return;
+      }
+      await reach(page.cursor);
+    }
+  };
+  try {
+    await interruptible('', hear);
+  } finally {
+    if (cursor !== undefined) say(`ended at ${cursor}: --after ${cursor} goes on there`);
+  }
+}
+
+/** A line of a page, for people, and its cursor. @throws KitError REPLAY_FAILED if it is no recording with a cursor */
+function heard(text: string) {
+  const read = parseLine(text);
+  const place = read.problem === undefined ? read.recorded.others?.cursor : undefined;
+  if (read.problem !== undefined || typeof place !== 'string')
+    throw new KitError('REPLAY_FAILED', 'what came is no recording with a cursor');
+  const { recorded, value } = read;
+  const { kind, resource } = toVerified(value, recorded.body);
+  return { recorded, place, described: `${iso(recorded.receivedAt)}  ${line(kind)}  ${line(resource)}` };
+}
+
+/** Undefined if the file is not there yet. */
+async function readCursor(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).trim() || undefined;
+  } catch (cause) {
+    if (Object(cause).code === 'ENOENT') return undefined;
+    throw new KitError('INPUT_INVALID', `cannot read ${file}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** A crash leaves the file as it was, or as it is to be. */
+async function writeCursor(file: string, cursor: string): Promise<void> {
+  try {
+    await writeFile(`${file}.draft`, `${cursor}\n`);
+    await rename(`${file}.draft`, file);
+  } catch (cause) {
+    throw new KitError('OUTPUT_FAILED', `cannot write ${file}: ${messageOf(cause)}`, { cause });
+  }
+}

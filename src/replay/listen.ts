@@ -1,0 +1,128 @@
+import { pauseUntilAborted, systemClock, timeLimit } from '../base/clock.ts';
+import { KitError, whyUnreachable } from '../base/errors.ts';
+import { visibleLine } from '../base/text.ts';
+import { signNotification } from '../notification/token.ts';
+import { type ReceiverClient, reasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
+import type { Recorded } from './recording-lines.ts';
+
+interface Patience {
+  /** ends the work */
+  readonly signal: AbortSignal;
+  /** told what goes wrong, and when it is tried again */
+  readonly say: (text: string) => void;
+}
+
+export interface Listening extends Patience {
+  /** the admin listener of a receiver elsewhere; its path ends with a slash */
+  readonly from: URL;
+  readonly token: string | undefined;
+  /** a cursor, `start`, `now`, or since which time */
+  readonly after: string;
+  /** as `/api/received` takes them */
+  readonly filters: object;
+}
+
+/** A page of what was received. */
+interface Page {
+  /** recordings, each with its cursor */
+  readonly lines: readonly string[];
+  /** where the next page begins */
+  readonly cursor: string;
+  /** about how many events come behind */
+  readonly behind: number;
+}
+
+/** How many events a request asks for: they are in memory. */
+const LIMIT = 100;
+/** Proxies end what stays silent for a minute. */
+const WAIT_S = 25;
+const ANSWER_MS = 10_000;
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Waits before something is tried again, each time longer. */
+function growingPause({ signal, say }: Patience) {
+  let ms = FIRST_PAUSE_MS;
+  return async (why: string): Promise<void> => {
+    say(`${visibleLine(why)}; again in ${ms / 1000} s`);
+    await pauseUntilAborted(systemClock, ms, signal);
+    ms = Math.min(2 * ms, LONGEST_PAUSE_MS);
+  };
+}
+
+/**
+ * What a receiver elsewhere has received after a cursor, and then what it receives, until the signal is aborted.
+ * @throws KitError REPLAY_FAILED if it refuses the request, such as for its token
+ */
+export async function* pagesOf(listening: Listening): AsyncGenerator<Page> {
+  const { from, signal, say } = listening;
+  let { after } = listening;
+  let pause = growingPause(listening);
+  let waitS = 0; // the first answer comes at once, and says that the connection stands
+  while (!signal.aborted) {
+    const page = await pageOf(listening, after, waitS);
+    if (signal.aborted) return;
+    if (typeof page === 'string') {
+      await pause(`no connection to ${from.href}: ${page}`);
+      waitS = 0;
+      continue;
+    }
+    if (waitS === 0) say(`connected to ${from.href}: ${page.lines.length + page.behind} events behind`);
+    pause = growingPause(listening);
+    waitS = WAIT_S;
+    after = page.cursor;
+    yield page;
+  }
+}
+
+/** A page, or why there is none just now. */
+async function pageOf(listening: Listening, after: string, waitS: number): Promise<Page | string> {
+  const { from, token, filters, signal } = listening;
+  const url = new URL('api/received', from);
+  url.search = `${new URLSearchParams({ ...filters, after, limit: `${LIMIT}`, wait: `${waitS}` })}`;
+  const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
+  const limit = AbortSignal.any([signal, timeLimit(waitS * 1000 + ANSWER_MS)]);
+  const asked = fetch(url, { headers, redirect: 'manual', signal: limit }).then(async (answer) => {
+    const [cursor, behind] = ['X-Cursor', 'X-Behind'].map((name) => answer.headers.get(name));
+    return { status: answer.status, cursor, behind: Number(behind), body: await answer.text() };
+  });
+  const answer = await asked.catch(whyUnreachable);
+  if (typeof answer === 'string') return answer;
+  const { status, body, cursor, behind } = answer;
+  if (status === 200 && cursor) return { lines: body.split('\n').slice(0, -1), cursor, behind };
+  const why = `it answered ${status}: ${reasonOf({ type: 'answered', status, body }) ?? 'is it an admin listener?'}`;
+  if (status >= 500 || status === 429) return why;
+  throw new KitError('REPLAY_FAILED', `${from.href}: ${why}`);
+}
+
+export interface Delivering extends Patience {
+  readonly client: ReceiverClient;
+  readonly keys: SigningKeys;
+}
+
+/**
+ * Sends a recording until the receiver takes it.
+ * @returns the answer in a word and how long it took; undefined if the signal was aborted first
+ * @throws KitError REPLAY_FAILED if no secret is known for its webhook
+ */
+export async function deliver({ body, webhookId }: Recorded, delivering: Delivering) {
+  const { client, keys, signal } = delivering;
+  const key = keys.keyFor(webhookId);
+  if (!key) {
+    const why = `no secret signs for webhook ${visibleLine(webhookId)}`;
+    throw new KitError(
+      'REPLAY_FAILED',
+      `${why}: set one WEBHOOK_SECRET here and there, or see --secret-file`,
+    );
+  }
+  const pause = growingPause(delivering);
+  while (!signal.aborted) {
+    const began = systemClock.monotonic();
+    const answer = await client.post({ body, token: signNotification(body, key), timeoutMs: ANSWER_MS });
+    const word = wordOf(answer);
+    if (answer.status === 200) return { word, ms: Math.round(systemClock.monotonic() - began) };
+    const reason = reasonOf(answer);
+    await pause(`not taken: ${word}${reason === undefined ? '' : ` (${reason})`}`);
+  }
+  return undefined;
+}

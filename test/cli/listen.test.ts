@@ -1,0 +1,158 @@
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
+import { listeningReceiver } from '../support/listening-receiver.ts';
+import { runCli } from '../support/run-cli.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
+
+jest.setTimeout(90_000); // processes on a busy machine
+const start = inspectedForEachTest();
+const READS = 'the-token-of-those-who-read';
+const TOKENS = { ADMIN_TOKEN: 'the-admin-token-of-the-tests', ADMIN_READ_TOKEN: READS };
+
+let directory: string;
+const cleanUps: (() => unknown)[] = [];
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+const fileOf = (name: string) => join(directory, name);
+const write = (name: string, text: string) => {
+  writeFileSync(fileOf(name), text);
+  return fileOf(name);
+};
+const record = async ({ service }: Inspected, ...media: readonly string[]) => {
+  for (const media_id of media) await service.store.record(verified({ media_id }));
+};
+
+/** Starts to listen, as a process of its own; `said` is what it has written to stderr so far. */
+function listen(url: string, ...args: readonly string[]) {
+  let child: ChildProcess | undefined;
+  let said = '';
+  const onSpawn = (spawned: ChildProcess) => {
+    child = spawned;
+    spawned.stderr?.on('data', (text) => {
+      said += text;
+    });
+  };
+  const given = ['listen', '--from', url, '--token-file', write('token', READS), ...args];
+  const ended = runCli(given, { onSpawn, cwd: directory, env: { WEBHOOK_SECRET: 'a-secret-of-dev' } });
+  cleanUps.push(() => child?.kill('SIGKILL'));
+  const says = (text: string) => eventually(`it says ${text}`, () => said.includes(text));
+  return { ended, says, kill: (signal: NodeJS.Signals) => child?.kill(signal) };
+}
+
+async function receiving(...given: Parameters<typeof listeningReceiver>) {
+  const receiver = await listeningReceiver(...given);
+  cleanUps.push(() => receiver.close());
+  return { ...receiver, media: () => receiver.taken.map(({ body }) => body.media_id) };
+}
+
+test('prints what came since a time and then comes, up to a limit, a line each or recordings, and goes on by the cursor', async () => {
+  const inspected = await start({}, TOKENS);
+  await record(inspected, 'a', 'b');
+  const first = listen(inspected.url, '--since', '1h', '--limit', '3', '--cursor-file', fileOf('cursor'));
+  await first.says('connected to');
+  await record(inspected, 'c', 'd');
+  const { code, stdout, stderr } = await first.ended;
+  expect(code).toBe(0);
+  expect(stdout.match(/media_available {2}media:\w/g)?.map((text) => text.at(-1))).toEqual(['a', 'b', 'c']);
+  expect(stderr).toMatch(
+    /^connected to http:\S+: 2 events behind\nended at (\S+): --after \1 goes on there\n$/,
+  );
+  const second = await listen(inspected.url, '--cursor-file', fileOf('cursor'), '--limit', '1', '--json')
+    .ended;
+  expect(JSON.parse(JSON.parse(second.stdout).body)).toMatchObject({ media_id: 'd' });
+  const third = listen(inspected.url, '--after', 'start', '--limit', '1', '--resource', 'media:b');
+  expect((await third.ended).stdout).toContain('media:b');
+});
+
+test('sends each on to a receiver in order, and misses none and repeats the last one at most, when it is killed meanwhile', async () => {
+  const inspected = await start({}, TOKENS);
+  const { url, media, overlaps } = await receiving(() => ({ ms: 5 }));
+  const names = Array.from({ length: 120 }, (_, number) => `m${number}`);
+  await record(inspected, ...names);
+  const args = ['--to', url, '--after', 'start', '--cursor-file', fileOf('cursor')];
+  for (const least of [20, 60]) {
+    const cut = listen(inspected.url, ...args);
+    await eventually('some have come', () => media().length >= least);
+    cut.kill('SIGKILL');
+    await cut.ended;
+  }
+  const rest = listen(inspected.url, ...args);
+  await eventually('all have come', () => media().includes('m119'));
+  rest.kill('SIGINT');
+  const { code, stdout } = await rest.ended;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/ {2}media_available {2}media:m119 {2}accepted {2}\d+ ms\n$/);
+  const twice = media().filter((name, at) => name === media()[at - 1]);
+  expect(twice.length).toBeLessThanOrEqual(2);
+  expect([[...new Set(media())], media().length - twice.length, overlaps]).toEqual([names, 120, []]);
+});
+
+test('sends again what is not taken before the next, and a Ctrl-C keeps the cursor before it', async () => {
+  const inspected = await start({}, TOKENS);
+  let status = 503;
+  const { url, media } = await receiving(({ media_id }) => (media_id === 'b' ? { status } : {}));
+  await record(inspected, 'a', 'b', 'c');
+  const args = ['--to', url, '--after', 'start', '--cursor-file', fileOf('cursor')];
+  const refused = listen(inspected.url, ...args);
+  await refused.says('not taken: 503; again in 2 s');
+  refused.kill('SIGINT');
+  expect(await refused.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^.*media:a .*\n$/) });
+  status = 200;
+  expect((await listen(inspected.url, ...args, '--limit', '2').ended).code).toBe(0);
+  expect(media()).toEqual(['a', 'b', 'b', 'b', 'c']);
+});
+
+test('says that there is no connection, tries again, and goes on where it was', async () => {
+  const ADMIN_PORT = String(await freePort());
+  const listening = listen(`http://127.0.0.1:${ADMIN_PORT}`, '--after', 'start', '--limit', '2');
+  await listening.says('again in 1 s');
+  const first = await start({}, { ...TOKENS, ADMIN_PORT });
+  await record(first, 'a');
+  await listening.says('connected to');
+  await first.service.stop();
+  await listening.says('connected to http://127.0.0.1:');
+  const again = await start({}, { ...TOKENS, ADMIN_PORT, ...first.env });
+  await record(again, 'b');
+  const { code, stdout, stderr } = await listening.ended;
+  expect([code, stdout.match(/media:\w/g)]).toEqual([0, ['media:a', 'media:b']]);
+  expect(stderr.match(/no connection to .*ECONNREFUSED.*; again in 1 s/g)?.length).toBeGreaterThanOrEqual(1);
+});
+
+test('ends with 1, when the token or the cursor is refused, or no secret signs, and shows no token', async () => {
+  const inspected = await start({}, TOKENS);
+  await record(inspected, 'a');
+  const refused = await listen(inspected.url, '--token-file', write('wrong', 'a-wrong-token-of-24-chars'))
+    .ended;
+  expect(refused).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/answered 401: .*ADMIN_TOKEN/),
+  });
+  const foreign = await listen(inspected.url, '--after', '7-mhzzzzzz').ended;
+  expect(foreign).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/answered 410: .*after=\S+ goes on/),
+  });
+  const env = { WEBHOOK_SECRET: '', DATABASE_URL: `sqlite:${fileOf('none.db')}` };
+  const args = ['--to', 'http://127.0.0.1:9/', '--after', 'start', '--token-file', write('token', READS)];
+  const unsigned = await runCli(['listen', '--from', inspected.url, ...args], { env });
+  expect(unsigned).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no secret signs for webhook webhook-1'),
+  });
+  for (const { stdout, stderr } of [refused, foreign, unsigned])
+    expect(stdout + stderr).not.toMatch(/a-wrong|those-who/);
+  expect(existsSync(fileOf('none.db'))).toBe(false);
+  expect(readFileSync(fileOf('token'), 'utf8')).toBe(READS);
+});
