@@ -10,16 +10,18 @@ import { claims, HANDLED } from '../../support/claiming.ts';
 import { ndjson, SECRET } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
+import { inspectedForEachTest } from '../../support/inspected-service.ts';
 import { type Installation, install } from '../../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../../support/manual.ts';
 import { present } from '../../support/only.ts';
 import { type Operator, settledOperator } from '../../support/operator.ts';
 import { runService } from '../../support/running-service.ts';
-import { verifiedBody } from '../../support/verified-notification.ts';
+import { verified, verifiedBody } from '../../support/verified-notification.ts';
 
 const NOON = Date.UTC(2026, 10, 19, 12);
 jest.setTimeout(90_000); // shells on a busy machine
 
+const inspect = inspectedForEachTest();
 let installation: Installation;
 let qa: Operator;
 const stores: EventStore[] = [];
@@ -137,6 +139,26 @@ test('plays what production recorded on another machine, again and again, when d
   const hard = answersOf(await qa.type(playHard));
   expect((hard.accepted ?? 0) + (hard.duplicate ?? 0)).toBeGreaterThan(24);
   expect(await store.count({})).toBe(48 + (hard.accepted ?? 0));
+});
+
+test('shows what production received, and sends it on to a receiver here, when typed as written', async () => {
+  const [show = '', record = '', sendOn = ''] = commands('Listen', 3);
+  const host = await inspect(
+    {},
+    { ADMIN_TOKEN: 'the-token-of-operators', ADMIN_READ_TOKEN: 'the-token-of-readers' },
+  );
+  qa.here.set('https://hooks.example.com', host.url);
+  writeFileSync(join(qa.directory, 'token.txt'), 'the-token-of-readers');
+  qa.configure({ WEBHOOK_SECRET: 'of our own' });
+  await serve({ WEBHOOK_SECRET: 'of our own' });
+  const bodies = ['one', 'two', 'three'].map((media_id) => verified({ media_id }));
+  for (const body of bodies) await host.service.store.record(body);
+  expect((await qa.type(`${show} --limit 3`)).stdout.match(/media:\w+/g)).toHaveLength(3);
+  await qa.type(record.replace('--json', '--limit 3 --json'));
+  expect(ndjson(file('hours.ndjson')).map(({ body }) => body)).toEqual(bodies.map(({ body }) => body));
+  expect((await qa.type(`${sendOn} --after start --limit 2`)).stdout.match(/accepted/g)).toHaveLength(2);
+  expect((await qa.type(`${sendOn} --limit 1`)).stdout).toMatch(/media:three {2}accepted/);
+  expect(await (await database()).count({})).toBe(3);
 });
 
 test('handles everything again and waits for the ends, when run as written', async () => {
