@@ -17,6 +17,13 @@ export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => 
   };
 }
 
+/** How likely something is. */
+export function probability(text: string): number {
+  const number = text === '' ? Number.NaN : Number(text);
+  if (number >= 0 && number <= 1) return number;
+  throw new InvalidArgumentError('It must be a number from 0 to 1, such as 0.1.');
+}
+
 /** A length of time, `90s` or `10m`, in milliseconds. */
 export function duration(text: string): number {
   const ms = durationOf(text);

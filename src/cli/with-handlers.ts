@@ -41,7 +41,7 @@ export async function withHandlers<T>(
   }
 }
 
-/** An action that loads the files of handlers, but runs no handler: the process ends with it, whatever the files have set off. */
+/** An action that loads the files of handlers: the process ends with it, whatever they have set off. */
 export function loadingOnly<A extends readonly unknown[]>(action: (...args: A) => Promise<void>) {
   return (...args: A) => action(...args).finally(() => systemClock.after(0, () => process.exit()));
 }

@@ -1,18 +1,89 @@
-import { z } from 'zod';
+import { isDeepStrictEqual } from 'node:util';
+import type { RecordedEvent } from './sources.ts';
 
-/** How an event can end. */
-export const ENDS = ['handled', 'skipped', 'dead'] as const;
-
-/** The end that a line of a recording expects of its event. What is not given may be anything. */
-export const expectSchema = z.strictObject({
-  status: z.enum(ENDS).optional(),
-  attempts: z.int().min(0).optional(),
-  reason: z.string().transform(firstLine).optional(),
-  state: z.record(z.string(), z.unknown()).optional(),
-});
-
-export type Expect = Readonly<z.infer<typeof expectSchema>>;
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
+/** How an event has ended. */
+export interface End {
+  readonly status: string;
+  readonly attempts: number;
+  /** the first line of why it was skipped or is dead */
+  readonly reason: string | undefined;
+  /** what `ctx.state` of its media or channel holds once everything has settled */
+  readonly state: Readonly<Record<string, unknown>>;
 }
+
+/** Some members of an end. */
+export type Ending = { readonly [name in keyof End]?: End[name] | undefined };
+
+/** How events have ended, by their ids. */
+export type Endings = ReadonlyMap<string, Ending>;
+
+/** An event that ended otherwise than expected. */
+export interface Difference extends Pick<RecordedEvent, 'place' | 'id' | 'kind' | 'resource'> {
+  readonly expected: Ending;
+  readonly came: Ending;
+  /** what became of the events of its media or channel before it, the oldest first */
+  readonly before: readonly string[];
+}
+
+/** How many events before one are told. */
+const MOST_BEFORE = 10;
+
+/** The events that ended otherwise than expected, in the order in which they were received. */
+export function differences(
+  events: readonly RecordedEvent[],
+  ends: Endings,
+  expectOf: (event: RecordedEvent) => Ending | undefined = ({ expect }) => expect,
+): Difference[] {
+  const earlier = new Map<string, readonly string[]>();
+  return events.flatMap((event) => {
+    const { place, id, kind, resource } = event;
+    const end = ends.get(id) ?? {};
+    const before = earlier.get(resource) ?? [];
+    const reason = end.reason === undefined ? '' : `: ${end.reason}`;
+    earlier.set(resource, [...before, `${place}: ${kind} ${end.status}${reason}`].slice(-MOST_BEFORE));
+    const expected = expectOf(event) ?? {};
+    const differing = namesOf(expected).filter((name) => !isDeepStrictEqual(expected[name], end[name]));
+    if (differing.length === 0) return [];
+    const told = differing.includes('status') ? [...differing, 'reason' as const] : differing;
+    return {
+      place,
+      id,
+      kind,
+      resource,
+      expected: picked(expected, differing),
+      came: picked(end, told),
+      before,
+    };
+  });
+}
+
+/** The lines that tell of a difference. */
+export function told({ expected, came, before, ...event }: Difference): string {
+  const ends = [`expected  ${JSON.stringify(expected)}`, `came      ${JSON.stringify(came)}`];
+  const earlier = before.map((line, index) => `${index === 0 ? 'before' : '      '}    ${line}`);
+  return [titleOf(event), ...ends, ...earlier].join('\n  ');
+}
+
+/** An event as a check names it. */
+export function titleOf({ place, kind, resource }: Pick<Difference, 'place' | 'kind' | 'resource'>): string {
+  return `${place}: ${kind} of ${resource}`;
+}
+
+/**
+ * The same events, expecting what came. A line keeps to the members that it has; one without expectations has all of them,
+ * with the state at the last event of each media or channel.
+ */
+export function updated(events: readonly RecordedEvent[], ends: Endings): RecordedEvent[] {
+  const last = new Map(events.map((event) => [event.resource, event]));
+  return events.map((event) => {
+    const { state, ...end } = ends.get(event.id) ?? {};
+    const all = last.get(event.resource) === event ? { ...end, state } : end;
+    const expect = picked({ ...end, state }, namesOf(event.expect ?? all));
+    return { ...event, expect: expect as RecordedEvent['expect'] };
+  });
+}
+
+const namesOf = (ending: Ending) => Object.keys(ending) as (keyof End)[];
+
+const picked = (ending: Ending, names: readonly (keyof End)[]): Ending =>
+  Object.fromEntries(names.map((name) => [name, ending[name]]));

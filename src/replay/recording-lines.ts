@@ -4,10 +4,20 @@ import { jsonOf } from '../base/answer-body.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf } from '../notification/payload.ts';
 import { readBody, webhookOf } from './compose.ts';
-import { type Expect, expectSchema } from './expectations.ts';
 
 /** The form of a recording's lines. A line without `v` is of version 1. */
 const VERSION = 1;
+
+/** How an event can end. */
+export const ENDS = ['handled', 'skipped', 'dead'] as const;
+
+/** The end that a line expects of its event. What is not given may be anything. */
+const expectSchema = z.strictObject({
+  status: z.enum(ENDS).optional(),
+  attempts: z.int().min(0).optional(),
+  reason: z.string().transform(firstLine).optional(),
+  state: z.record(z.string(), z.unknown()).optional(),
+});
 
 /** A notification as it was received: enough to send it again anywhere. */
 export interface Recorded {
@@ -17,7 +27,7 @@ export interface Recorded {
   readonly receivedAt: number;
   readonly webhookId: string;
   /** how its event is to end in a check */
-  readonly expect?: Expect | undefined;
+  readonly expect?: Readonly<z.infer<typeof expectSchema>> | undefined;
   /** the other members of its line, such as its cursor or a note */
   readonly others?: Readonly<Record<string, unknown>>;
 }
@@ -38,6 +48,11 @@ const lineSchema = z.looseObject({
   webhook_id: z.string({ error: 'it must be a text' }),
   expect: expectSchema.optional(),
 });
+
+/** Of a reason: what follows is a stack, whose paths differ between two machines. */
+export function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
 
 /** A recording's line, without the line break. */
 export function toLine({ body, receivedAt, webhookId, others, expect }: Recorded): string {

@@ -2,7 +2,7 @@ import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
-import type { ENDS } from './expectations.ts';
+import type { ENDS } from './recording-lines.ts';
 import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import { isUnderWay, pagesOf } from './sources.ts';
 

@@ -10,8 +10,10 @@ import { MockProvider } from '../mock/index.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { StatusesClient } from '../provider/index.ts';
+import { differences, type End, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
-import { LeftOut, pagesOf, recordingSource } from '../replay/sources.ts';
+import { firstLine } from '../replay/recording-lines.ts';
+import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
 import type { Attempt, EventFilter, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
@@ -66,36 +68,24 @@ export function testReceiver(options: KitOptions): Promise<TestReceiver> {
 /** A receiver under test. Nothing of it waits in real time but handlers that do. */
 export class TestReceiver {
   /** of all but the process of the receiver: time never goes past one of its timers */
-  readonly #clock = new VirtualClock();
+  readonly #clock;
   /** The mock provider, with one webhook that leads here: its verbs upload media, go live, and so on. */
-  readonly provider = MockProvider.inProcess({
-    clock: this.#clock,
-    seed: 1,
-    names: [MOCK_NAME],
-    poster: { post: (post) => this.#post(post), close() {} },
-  });
+  readonly provider;
   /** The site that the webhook takes notifications of. */
   readonly site = SITE;
-  readonly #webhook = this.provider.createWebhook({
-    name: 'the receiver under test',
-    webhook_url: 'https://receiver.test/',
-    events: kindNames,
-    site_ids: [SITE],
-  });
+  readonly #webhook;
   readonly #options;
   readonly #plan;
   readonly #config;
-  readonly #store = openStore({ DATABASE_URL: 'sqlite::memory:', clock: this.#clock, threads: false });
+  readonly #store;
   readonly #lines: string[] = [];
-  readonly #time = () => `,"time":${this.now()}`;
-  readonly #to = { write: (line: string) => void this.#lines.push(line) };
-  readonly #log = pino({ level: 'debug', base: null, timestamp: this.#time, ...visibleLog }, this.#to);
+  readonly #log;
   /** made when it is first asked: it has some sixty routes */
   #mockServer: LocalServer | undefined;
   /** The requests that handlers have made to the scheduled statuses API. */
   readonly statusesCalls: StatusesCall[] = [];
   /** A client of the scheduled statuses API of the same user that handlers have. */
-  readonly statuses = this.#statusesClient(undefined);
+  readonly statuses;
   /** the notification that was delivered last, by whomever */
   #last: string | undefined;
   #life: Promise<Life> | undefined;
@@ -108,6 +98,25 @@ export class TestReceiver {
     this.#options = options;
     this.#plan = plan;
     this.#config = configOf(options);
+    const clock = new VirtualClock(options.now);
+    this.#clock = clock;
+    const timestamp = () => `,"time":${clock.now()}`;
+    const to = { write: (line: string) => void this.#lines.push(line) };
+    this.#log = pino({ level: 'debug', base: null, timestamp, ...visibleLog }, to);
+    this.provider = MockProvider.inProcess({
+      clock,
+      seed: 1,
+      names: [MOCK_NAME],
+      poster: { post: (post) => this.#post(post), close() {} },
+    });
+    this.#webhook = this.provider.createWebhook({
+      name: 'the receiver under test',
+      webhook_url: 'https://receiver.test/',
+      events: kindNames,
+      site_ids: [SITE],
+    });
+    this.#store = openStore({ DATABASE_URL: 'sqlite::memory:', clock, threads: false });
+    this.statuses = this.#statusesClient(undefined);
   }
 
   /** @param plan kills its process at some points; without one, only `crash` and `crashAt` do */
@@ -118,7 +127,7 @@ export class TestReceiver {
     return kit;
   }
 
-  /** The time there, in milliseconds since the epoch. It begins with the year 2026. */
+  /** The time there, in milliseconds since the epoch. */
   now(): number {
     return this.#clock.now();
   }
@@ -301,22 +310,44 @@ export class TestReceiver {
   }
 
   /**
-   * Delivers a recording, such as `hookkit events export` writes, with the gaps that it has.
-   * @throws KitError INPUT_INVALID if it cannot be read; Error naming the line that is broken
+   * Delivers a recording with the gaps that it has, each event once those before it were handled. If its lines expect ends,
+   * everything settles, as in `hookkit events check`.
+   * @throws Error that tells the events that ended otherwise; KitError INPUT_INVALID naming a line that is broken
    */
   async fromRecording(file: string): Promise<Taken[]> {
-    const source = await recordingSource(file);
+    const events = await wholeRecording(file);
+    const taken = await this.play(events);
+    if (!events.some(({ expect }) => expect)) return taken;
+    const found = differences(events, await this.ends());
+    if (found.length === 0) return taken;
+    throw new Error([`${found.length} events ended otherwise than expected`, ...found.map(told)].join('\n'));
+  }
+
+  /** Delivers recorded events with the gaps between them, each once what came before its gap is handled. @throws as `deliver` */
+  async play(events: readonly RecordedEvent[]): Promise<Taken[]> {
+    const ahead = this.now() - (events[0]?.receivedAt ?? 0);
     const taken: Taken[] = [];
-    let last: number | undefined;
-    const leftOut = new LeftOut((problem) => {
-      throw new Error(problem);
-    });
-    for await (const { body, receivedAt } of source.read(leftOut)) {
-      await this.#pass(Math.max(0, receivedAt - (last ?? receivedAt)));
-      last = receivedAt;
+    for (const { body, receivedAt } of events) {
+      if (receivedAt + ahead > this.now()) {
+        await this.handled();
+        await this.#pass(receivedAt + ahead - this.now());
+      }
       taken.push(await this.deliverBody(body));
     }
     return taken;
+  }
+
+  /** How every event has ended, by its id, once everything has settled. */
+  async ends(): Promise<ReadonlyMap<string, End>> {
+    await this.settled();
+    const ends = new Map<string, End>();
+    const states = new Map<string, Values>();
+    for (const { id, resource, status, attempts, lastError } of await this.#stored({})) {
+      const state = states.get(resource) ?? (await this.state(resource));
+      states.set(resource, state);
+      ends.set(id, { status, attempts, reason: lastError && firstLine(lastError), state });
+    }
+    return ends;
   }
 
   /** Writes what was received into a recording. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defineHandlers, type Handlers, retry, skip } from '../../src/index.ts';
@@ -236,7 +236,7 @@ test('statuses that handlers schedule are at the mock, and stay scheduled when a
   expect(statuses.map(({ id }) => id)).toEqual([(await kit.steps()).schedule]);
 });
 
-test('a recording becomes a test, with its gaps, and what was received a recording', async () => {
+test('a recording becomes a test, with its gaps and the ends that it expects, and what was received a recording', async () => {
   const directory = await temporaryDirectory();
   const file = join(directory, 'recording.ndjson');
   const first = await begin({});
@@ -254,6 +254,13 @@ test('a recording becomes a test, with its gaps, and what was received a recordi
   expect(seen).toEqual(['media_created', 'media_deleted']);
   expect(second.now() - before).toBeGreaterThanOrEqual(7_200_000);
   expect(taken.map(({ id }) => id)).toEqual((await first.events()).map(({ id }) => id));
+
+  const expecting = readFileSync(file, 'utf8').replace(/\}\n$/, ',"expect":{"status":"dead"}}\n');
+  writeFileSync(file, expecting);
+  const third = await begin(handlers, { now: Date.UTC(2024, 0, 1) });
+  const told = `1 events ended otherwise than expected\nline 2: media_deleted of media:${MEDIA}\n  expected`;
+  await expect(third.fromRecording(file)).rejects.toThrow(told);
+  expect(new Date(third.now()).getUTCFullYear()).toBe(2024);
 });
 
 test('handlers that are made anew with each process have forgotten, after a crash, what they kept in memory', async () => {

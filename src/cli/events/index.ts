@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addCheck } from './check.ts';
 import { addDismiss } from './dismiss.ts';
 import { addExport } from './export.ts';
 import { addListAndShow } from './list-and-show.ts';
@@ -9,6 +10,7 @@ import { addSend } from './send.ts';
 export function addEvents(program: Command): void {
   const events = program
     .command('events')
-    .description('List, replay, dismiss, prune, export and send events.');
+    .description('List, replay, check, dismiss, prune, export and send events.');
   for (const add of [addListAndShow, addExport, addReplay, addDismiss, addSend, addPrune]) add(events);
+  addCheck(events);
 }

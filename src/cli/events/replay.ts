@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { Dispatcher } from '../../dispatch/dispatcher.ts';
-import { ENDS } from '../../replay/expectations.ts';
+import { ENDS } from '../../replay/recording-lines.ts';
 import type { Answers } from '../../replay/replay-over-http.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
@@ -65,7 +65,7 @@ export function addReplay(events: Command): void {
     .option('--speed <factor>', 'keep the gaps, so many times faster (default: max)', speed)
     .option('--shuffle', 'send in random order; this holds all events in memory')
     .option('--seed <number>', 'the same seed gives the same shuffle and duplicates', options.wholeNumber())
-    .option('--duplicate <probability>', 'send events twice with this probability', probability)
+    .option('--duplicate <probability>', 'send events twice with this probability', options.probability)
     .option('--concurrency <number>', 'send so many at once (default: 1)', options.wholeNumber(1))
     .option('--as-new', 'move event times, gaps kept, so that the newest is now')
     .addHelpText('after', HELP)
@@ -77,12 +77,6 @@ function speed(text: string): number {
   const factor = text === 'max' ? Infinity : Number(text);
   if (factor > 0) return factor;
   throw new InvalidArgumentError('It must be a factor such as 1, 10 or 0.5, or max.');
-}
-
-function probability(text: string): number {
-  const number = text === '' ? Number.NaN : Number(text);
-  if (number >= 0 && number <= 1) return number;
-  throw new InvalidArgumentError('It must be a number from 0 to 1, such as 0.1.');
 }
 
 async function replay(flags: Flags, command: Command): Promise<void> {

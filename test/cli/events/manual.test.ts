@@ -141,14 +141,18 @@ test('plays what production recorded on another machine, again and again, when d
   expect(await store.count({})).toBe(48 + (hard.accepted ?? 0));
 });
 
-test('shows what production received, and sends it on to a receiver here, when typed as written', async () => {
-  const [show = '', record = '', sendOn = ''] = commands('Listen', 3);
-  const host = await inspect(
-    {},
-    { ADMIN_TOKEN: 'the-token-of-operators', ADMIN_READ_TOKEN: 'the-token-of-readers' },
-  );
+/** A receiver elsewhere, of which QA has the token to read. */
+async function colleague() {
+  const tokens = { ADMIN_TOKEN: 'the-token-of-operators', ADMIN_READ_TOKEN: 'the-token-of-readers' };
+  const host = await inspect({}, tokens);
   qa.here.set('https://hooks.example.com', host.url);
   writeFileSync(join(qa.directory, 'token.txt'), 'the-token-of-readers');
+  return host;
+}
+
+test('shows what production received, and sends it on to a receiver here, when typed as written', async () => {
+  const [show = '', record = '', sendOn = ''] = commands('Listen', 3);
+  const host = await colleague();
   qa.configure({ WEBHOOK_SECRET: 'of our own' });
   await serve({ WEBHOOK_SECRET: 'of our own' });
   const bodies = ['one', 'two', 'three'].map((media_id) => verified({ media_id }));
@@ -159,6 +163,23 @@ test('shows what production received, and sends it on to a receiver here, when t
   expect((await qa.type(`${sendOn} --after start --limit 2`)).stdout.match(/accepted/g)).toHaveLength(2);
   expect((await qa.type(`${sendOn} --limit 1`)).stdout).toMatch(/media:three {2}accepted/);
   expect(await (await database()).count({})).toBe(3);
+});
+
+test('keeps a day as a check that fails once an end differs, when done as written', async () => {
+  const [listen = '', update = '', check = '', again = '', cut = '', crash = ''] = commands(
+    'Keep a day as a check',
+    6,
+  );
+  const host = await colleague();
+  const events = ['media_created', 'media_available', 'media_updated', 'media_deleted', 'channel_idle'];
+  for (const event of events) await host.service.store.record(verified({ event, channel_id: 'c1' }));
+  await qa.type(listen.replace('--json', '--limit 5 --json'));
+  for (const command of [update, check, again, cut]) await qa.type(command);
+  expect((await qa.type(crash)).stderr).toContain('points at which the process can die');
+  const day = file('day.ndjson').replace('"expect":{"status":"handled"', '"expect":{"status":"skipped"');
+  writeFileSync(join(qa.directory, 'day.ndjson'), day);
+  expect((await qa.type(check, { code: 1 })).stdout).toMatch(/^line 1: .*\n {2}expected {2}/);
+  expect(file('junit.xml')).toContain('tests="5" failures="1"');
 });
 
 test('handles everything again and waits for the ends, when run as written', async () => {

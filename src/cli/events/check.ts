@@ -1,0 +1,185 @@
+import { randomInt } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { type Command, Option } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
+import { visible } from '../../base/text.ts';
+import { loadConfig } from '../../config.ts';
+import type { StartContext } from '../../dispatch/handler.ts';
+import { handlersFile, loadApp } from '../../dispatch/load-handlers.ts';
+import { differences, type Endings, titleOf, told, updated } from '../../replay/expectations.ts';
+import { writeWholeFile } from '../../replay/export-recording.ts';
+import { firstLine, toLine } from '../../replay/recording-lines.ts';
+import { UNINTERRUPTED } from '../../replay/replay-listener.ts';
+import { type Reshaping, reshaped } from '../../replay/reshape.ts';
+import { type RecordedEvent, wholeRecording } from '../../replay/sources.ts';
+import type { Start } from '../../testing/every-crash.ts';
+import type { KitOptions } from '../../testing/kit-options.ts';
+import type { TestReceiver } from '../../testing/test-receiver.ts';
+import { probability, wholeNumber } from '../options.ts';
+import { line, onStderr, print, printJson, say } from '../output.ts';
+import { loadingOnly } from '../with-handlers.ts';
+
+interface Flags extends Pick<Reshaping, 'shuffle' | 'duplicate' | 'seed'> {
+  readonly update?: true;
+  readonly out?: string;
+  readonly crash?: 'every';
+  readonly junit?: string;
+  readonly json?: true;
+}
+
+const HELP = `
+The handlers of this project run in virtual time, on a database in memory. What they do to other systems is real; but
+ctx.statuses is that of the mock provider. Exits with 1 if an event ends otherwise than its line expects.`;
+
+export function addCheck(events: Command): void {
+  const crash = new Option('--crash <where>', 'with a crash at each point, one after the other');
+  events
+    .command('check')
+    .description('Run a recording against the handlers, and compare how each event ends with its line.')
+    .argument('<file>', 'a recording, such as `hookkit events export` writes, or a HAR file')
+    .option('--update', 'write into the file what comes, as the expectations, and show what changes')
+    .option('--out <file>', 'with --update: write into this file instead')
+    .option('--junit <file>', 'write the result as JUnit XML, which CI systems show')
+    .option('--json', 'print the result as JSON')
+    .optionsGroup('Demand the same ends once more:')
+    .option('--shuffle', 'in random order')
+    .option('--duplicate <probability>', 'with events that come twice, with this probability', probability)
+    .option('--seed <number>', 'the same seed gives the same order and duplicates', wholeNumber())
+    .addOption(crash.choices(['every']))
+    .addHelpText('after', HELP)
+    .action(loadingOnly(check));
+}
+
+/** What is checked: the end of an event, or all ends once more. */
+interface Case {
+  readonly title: string;
+  readonly failure: string | undefined;
+}
+
+async function check(file: string, flags: Flags): Promise<void> {
+  const { update, out = file, junit, json, shuffle, duplicate, crash } = flags;
+  const events = await wholeRecording(file);
+  const expecting = events.filter(({ expect }) => expect);
+  const isAgain = shuffle || duplicate || crash;
+  if (events.length === 0 || (expecting.length === 0 && !update && !isAgain))
+    throw new KitError('INPUT_INVALID', `no line of ${file} expects anything: --update writes what comes`);
+  if (update && out === file && events[0]?.place?.startsWith('entry'))
+    throw new KitError('INPUT_INVALID', 'a HAR file has no place for expectations: give --out FILE');
+  const options = await receiverFrom(events[0]);
+  const ends = await endsOn(options, events);
+  const found = differences(events, ends);
+  const failures = new Map(found.map((difference) => [difference.place, told(difference)]));
+  const cases = expecting.map(
+    (event): Case => ({ title: titleOf(event), failure: failures.get(event.place) }),
+  );
+  if (isAgain && found.length === 0) {
+    const failure = await failureAgain({ events, ends, options }, flags);
+    cases.push({ title: 'the same ends once more', failure });
+  }
+  const failed = cases.filter(({ failure }) => failure !== undefined);
+  if (junit !== undefined) await writeFile(junit, junitOf(basename(file), cases));
+  if (json) await printJson({ events: events.length, differences: found, failed });
+  else for (const { failure = '' } of failed) await print(failure);
+  const byStatus = Map.groupBy(ends.values(), ({ status }) => status);
+  const counts = Array.from(byStatus, ([status, { length }]) => `${length} ${status}`);
+  say(`${ends.size} events: ${counts.join(', ')}`);
+  if (update) {
+    const lines = updated(events, ends).map((event) => `${toLine(event)}\n`);
+    await writeWholeFile(out, (write) => write(lines.join('')));
+    return say(`${out}: ${found.length} expectations changed, ${events.length - expecting.length} are new`);
+  }
+  if (failed.length > 0)
+    throw new KitError('REPLAY_FAILED', `${failed.length} of ${cases.length} ended otherwise than expected`);
+}
+
+/** What of the project's settings decides how events end. */
+const LIMITS = ['BODY_LIMIT', 'HANDLER_TIMEOUT_MS', 'RETRY_MAX_ATTEMPTS'] as const;
+
+/** A receiver with the handlers of this project, on a clock that begins with an event. */
+async function receiverFrom(first: RecordedEvent | undefined): Promise<KitOptions> {
+  const config = loadConfig();
+  say(`handlers of ${line(handlersFile(config))}`);
+  const { handlers, start, settings = {} } = await loadApp(config);
+  return {
+    app: { handlers, start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })) },
+    now: first?.receivedAt,
+    settings: Object.fromEntries(LIMITS.map((name) => [name, String(config[name])])),
+    patienceMs: config.HANDLER_TIMEOUT_MS, // what handlers ask of other systems takes real time
+  };
+}
+
+type Events = readonly RecordedEvent[];
+
+async function endsOn(options: KitOptions, events: Events, onPoint = () => {}): Promise<Endings> {
+  // Loaded only here: the other commands for events need no mock provider.
+  const { TestReceiver } = await import('../../testing/test-receiver.ts');
+  await using kit = await TestReceiver.start(options, () => {
+    onPoint();
+    return false; // it does not die there
+  });
+  await kit.play(events);
+  return await kit.ends(); // before it stops
+}
+
+interface Played {
+  readonly events: Events;
+  readonly ends: Endings;
+  readonly options: KitOptions;
+}
+
+/** Plays a recording in another way, and demands the ends that came when it was played as it is. */
+async function failureAgain({ events, ends, options }: Played, flags: Flags): Promise<string | undefined> {
+  const { shuffle, crash, duplicate = 0, seed = randomInt(2 ** 31) } = flags;
+  if (flags.seed === undefined && (shuffle || duplicate > 0)) say(`--seed ${seed} repeats this`);
+  const source = { read: () => Readable.from(events), close: async () => {} };
+  const reading = { clock: systemClock, signal: UNINTERRUPTED };
+  const order = await Array.fromAsync(reshaped(source, { shuffle, duplicate, seed }, reading));
+  const last = new Map(order.map((event) => [event.resource, event]));
+  const failureOf = (came: Endings) => {
+    const found = differences(order, came, (event) => {
+      const { state, ...end } = ends.get(event.id) ?? {};
+      const atLast = last.get(event.resource) === event && { state };
+      if (!shuffle && !crash) return { ...end, ...atLast };
+      // A newer event may be handled first now, so that a handler skips the older one, or tries again.
+      const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';
+      return { ...(isDead && { status: end.status }), ...atLast };
+    });
+    return found.length === 0 ? undefined : found.map(told).join('\n');
+  };
+  let points = 0;
+  const failure = failureOf(await endsOn(options, order, () => points++));
+  if (failure !== undefined || !crash) return failure;
+  say(`${points} points at which the process can die: the recording is played once for each`);
+  const { everyCrash } = await import('../../testing/every-crash.ts');
+  using stage = onStderr.begin('points');
+  let plays = 0;
+  const play = async (start: Start) => {
+    stage.show(plays, plays / points);
+    plays++;
+    await (await start(options)).play(order);
+  };
+  const check = async (kit: TestReceiver) => {
+    const failure = failureOf(await kit.ends());
+    if (failure !== undefined) throw new Error(failure);
+  };
+  return everyCrash(play, check, { mayDie: true }).then(
+    () => undefined,
+    ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
+  );
+}
+
+const xml = (text: string) =>
+  visible(text).replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+function junitOf(file: string, cases: readonly Case[]): string {
+  const elements = cases.map(({ title, failure }) => {
+    const inner = failure && `<failure message="ended otherwise than expected">${xml(failure)}</failure>`;
+    return `  <testcase classname="${xml(file)}" name="${xml(title)}">${inner ?? ''}</testcase>\n`;
+  });
+  const failures = cases.filter(({ failure }) => failure).length;
+  const suite = `<testsuite name="${xml(file)}" tests="${cases.length}" failures="${failures}">`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${suite}\n${elements.join('')}</testsuite>\n`;
+}

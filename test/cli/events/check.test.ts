@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, jest, test } from '@jest/globals';
+import { toLine } from '../../../src/replay/recording-lines.ts';
+import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
+
+const desk = deskForEachTest();
+jest.setTimeout(90_000); // processes on a busy machine
+
+const HANDLERS = join(import.meta.dirname, '../handlers/pages.ts');
+const NOON = Date.UTC(2026, 10, 19, 12);
+
+function payload(event: string, hour: number): string {
+  const ids = /^channel/.test(event) ? { channel_id: 'c1' } : { media_id: 'm1' };
+  const event_time = new Date(NOON + hour * 3_600_000).toISOString();
+  const track = event === 'track_created' ? { track_id: 't1' } : {};
+  return JSON.stringify({ event, ...ids, ...track, webhook_id: 'w1', site_id: 's1', event_time });
+}
+
+/** Writes a recording of these kinds, an hour apart. */
+function recording(kinds: readonly string[], members: Readonly<Record<string, unknown>> = {}): string {
+  const lines = kinds.map((kind, hour) => {
+    const recorded = { body: payload(kind, hour), receivedAt: NOON + hour * 3_600_000, webhookId: 'w1' };
+    return `${toLine({ ...recorded, others: members })}\n`;
+  });
+  return desk().write('day.ndjson', lines.join(''));
+}
+
+const check = (file: string, args: readonly string[] = [], CHANGED = '') =>
+  desk().events(['check', file, ...args], { env: { HANDLERS, CHANGED } });
+
+const MEDIA = ['media_created', 'media_available', 'media_updated', 'media_deleted'];
+
+test.each([
+  ['attempts', 'line 1: media_created', '{"attempts":2}', '{"attempts":1}', ''],
+  [
+    'reason',
+    'line 3: media_updated',
+    '{"reason":"not for us"}',
+    '{"reason":"not now"}',
+    'line 2: media_available handled',
+  ],
+  [
+    'state',
+    'line 4: media_deleted',
+    '{"state":{"page":"/old"}}',
+    '{"state":{"page":"/new"}}',
+    'line 3: media_updated skipped: not for us',
+  ],
+  [
+    'status',
+    'line 4: media_deleted',
+    '{"status":"handled"}',
+    '{"status":"dead","reason":"no such page"}',
+    'line 1: media_created handled',
+  ],
+])(
+  'tells the event, what was expected, what came and what was before, when its %s has changed, with 1',
+  async (changed, event, expected, came, before) => {
+    const file = recording(MEDIA);
+    expect(await check(file, ['--update'])).toMatchObject({ code: 0, stdout: '' });
+    expect(await check(file)).toMatchObject({ code: 0, stdout: '' });
+    const { code, stdout, stderr } = await check(file, [], changed);
+    expect(code).toBe(1);
+    expect(stdout.startsWith(`${event} of media:m1\n  expected  ${expected}\n  came      ${came}\n`)).toBe(
+      true,
+    );
+    expect(stdout).toContain(before);
+    expect(stderr).toContain('1 of 4 ended otherwise than expected\n');
+  },
+);
+
+test('writes what comes, when told to update, and keeps the other members and what somebody has taken away', async () => {
+  const file = recording(MEDIA, { note: 'an upload' });
+  await check(file, ['--update']);
+  expect(ndjson(readFileSync(file, 'utf8'))).toMatchObject([
+    { v: 1, note: 'an upload', expect: { status: 'handled', attempts: 2 } },
+    { expect: { status: 'handled', attempts: 1 } },
+    { expect: { status: 'skipped', attempts: 1, reason: 'not for us' } },
+    { expect: { status: 'handled', attempts: 1, state: { page: '/old' } } },
+  ]);
+  desk().write('day.ndjson', readFileSync(file, 'utf8').replace('"attempts":2', '"reason":"odd"'));
+  const { stdout, stderr } = await check(file, ['--update'], 'status');
+  expect(stdout.match(/^line \d/gm)).toEqual(['line 1', 'line 4']);
+  expect(stderr).toContain('2 expectations changed, 0 are new');
+  const [first, , , last] = ndjson(readFileSync(file, 'utf8'));
+  expect([first.expect, last.expect.status]).toEqual([{ status: 'handled' }, 'dead']);
+});
+
+test('has a result for each line that expects something, when CI asks for JUnit or a program for JSON', async () => {
+  const file = recording(MEDIA);
+  await check(file, ['--update']);
+  const junit = desk().path('junit.xml');
+  const { code, stdout } = await check(file, ['--json', '--junit', junit], 'status');
+  expect(code).toBe(1);
+  const [difference] = JSON.parse(stdout).differences;
+  const came = { status: 'dead', reason: 'no such page' };
+  expect(difference).toMatchObject({
+    place: 'line 4',
+    resource: 'media:m1',
+    expected: { status: 'handled' },
+    came,
+  });
+  const xml = readFileSync(junit, 'utf8');
+  expect(xml).toContain('<testsuite name="day.ndjson" tests="4" failures="1">');
+  expect(xml).toContain('name="line 4: media_deleted of media:m1"><failure');
+  expect(xml).toContain('came      {&#34;status&#34;:&#34;dead&#34;');
+});
+
+test('asks for --update, when no line expects anything, and for a file, when a HAR file has no room for it', async () => {
+  expect(await check(recording(MEDIA))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--update'),
+  });
+  const request = { method: 'POST', postData: { text: payload('media_updated', 0) } };
+  const entries = [{ startedDateTime: new Date(NOON).toISOString(), request }];
+  const har = desk().write('day.har', JSON.stringify({ log: { entries } }, null, 2));
+  expect(await check(har, ['--update'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--out') });
+  expect(await check(har, ['--update', '--out', desk().path('made.ndjson')])).toMatchObject({ code: 0 });
+  expect(desk().lines('made.ndjson')).toMatchObject([{ webhook_id: 'w1', expect: { status: 'skipped' } }]);
+});
+
+test('demands the same ends of repeats, another order and crashes, and tells what breaks', async () => {
+  const board = recording(['channel_active', 'channel_idle', 'track_created']);
+  expect(await check(board, ['--duplicate', '1'])).toMatchObject({ code: 0 });
+  const shuffled = await check(board, ['--shuffle', '--seed', '3']);
+  expect(shuffled.code).toBe(1);
+  expect(shuffled.stdout).toContain(
+    'came      {"state":{"is":"channel_active"}}\n  before    line 2: channel_idle handled',
+  );
+  const { code, stdout, stderr } = await check(board, ['--crash', 'every']);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/\n\d+ points at which the process can die/)]);
+  expect(stdout).toMatch(/^a crash after claim track_created breaks the check/);
+  expect(stdout).toContain(
+    'expected  {"status":"handled"}\n  came      {"status":"dead","reason":"it has run before"}',
+  );
+});

@@ -1,0 +1,17 @@
+import { defineHandlers, fail, skip } from '../../../src/index.ts';
+
+/** What somebody has changed in these handlers. */
+const { CHANGED = '' } = process.env;
+
+/** Handlers whose events end in each way. Of channels, they keep what came last, which is wrong where something comes late. */
+export const handlers = defineHandlers({
+  media_created(_event, ctx) {
+    if (ctx.attempt === 1 && CHANGED !== 'attempts') throw new Error('the CMS is down');
+  },
+  media_available: (_event, ctx) => ctx.state.set('page', CHANGED === 'state' ? '/new' : '/old'),
+  media_updated: () => skip(`${CHANGED === 'reason' ? 'not now' : 'not for us'}\nin ${import.meta.url}`),
+  media_deleted: () => (CHANGED === 'status' ? fail('no such page') : undefined),
+  channel_active: ({ event }, ctx) => ctx.state.set('is', event),
+  channel_idle: ({ event }, ctx) => ctx.state.set('is', event),
+  track_created: (_event, ctx) => (ctx.attempt > 1 ? fail('it has run before') : undefined),
+});
