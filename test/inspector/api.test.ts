@@ -207,25 +207,13 @@ describe('replays', () => {
     await inspected.settled();
   });
 
-  test.each([{ status: 'dead' }, { resource: 'media:one' }, {}])(
-    'count first and change nothing, when %j is a dry run, then reset as many',
-    async (filters) => {
-      const counted = await ask('POST', '/api/events/replay', 200, {
-        ...filters,
-        dry_run: true,
-      });
-      expect(counted).toMatchObject({ dry_run: true, more: false });
-      expect(counted.events).toBeGreaterThan(0);
-      const all = Object.keys(filters).length === 0;
-      const put = await ask('POST', '/api/events/replay', 200, { ...filters, all });
-      expect(put).toEqual({ dry_run: false, events: counted.events, more: false });
-      await inspected.settled();
-    },
-  );
-
-  test('take filters from the query too, when there is no body', async () => {
-    const path = '/api/events/replay?status=dead&dry_run=true';
-    expect(await ask('POST', path)).toMatchObject({ dry_run: true, events: 1 });
+  test('count first and change nothing, when it is a dry run, then reset as many, also by filters in the query', async () => {
+    const path = '/api/events/replay?status=dead';
+    const counted = { dry_run: true, events: 1, more: false };
+    expect(await ask('POST', `${path}&dry_run=true`)).toEqual(counted);
+    expect(await idOf('status=dead')).toMatch(/./);
+    expect(await ask('POST', path)).toEqual({ ...counted, dry_run: false });
+    await inspected.settled();
   });
 });
 

@@ -5,7 +5,9 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { readSecret } from '../../../src/cli/input.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
 import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
-import { type Installation, install, SITE } from '../../support/installation.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createCommand, type Installation, install, SITE } from '../../support/installation.ts';
+import { handOn } from '../../support/provider-proxy.ts';
 
 const URL = 'https://your.host/webhooks/media';
 let here: Installation;
@@ -124,4 +126,46 @@ test('signs nothing with WEBHOOK_SECRET, when the secret of the webhook was reti
   const { code, stderr } = await here.cli([...send, '--webhook', id], { env });
   expect(code).toBe(2);
   expect(stderr).toMatch(/no live secret for webhook \w+: /);
+});
+
+test('create deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {
+  const before = here.mock.listWebhooks();
+  await here.database.execute({
+    sqlite: `CREATE TRIGGER no_secrets BEFORE INSERT ON secrets BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`,
+    postgres: `
+      CREATE FUNCTION no_secrets() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''the disk is full''; END';
+      CREATE TRIGGER no_secrets BEFORE INSERT ON hookkit.secrets FOR EACH ROW EXECUTE FUNCTION no_secrets()`,
+  });
+  const { code, stdout, stderr } = await here.cli(createCommand(URL));
+  await here.database.execute({
+    sqlite: 'DROP TRIGGER no_secrets',
+    postgres: 'DROP FUNCTION no_secrets CASCADE',
+  });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/could not be stored \(.*the disk is full.*\), so it was deleted again/);
+  expect(here.mock.listWebhooks()).toEqual(before);
+});
+
+test('create stores the secret first, when interrupted between the creation and the storing', async () => {
+  let interrupt = (): boolean => false;
+  let said = '';
+  here.provider.intercept = async (_asked, forward) => {
+    const answer = await forward();
+    interrupt();
+    await eventually('the command has taken the signal', () => said.includes('half-done'));
+    return answer;
+  };
+  const { code, stdout } = await here.cli([...createCommand(URL), '--json'], {
+    onSpawn: (child) => {
+      child.stderr?.on('data', (chunk) => {
+        said += chunk;
+      });
+      interrupt = () => child.kill('SIGINT');
+    },
+  });
+  here.provider.intercept = handOn;
+  expect({ code, held: said.includes('half-done') }).toEqual({ code: 0, held: true });
+  const store = await here.openStore();
+  expect((await store.secrets()).map(({ webhookId }) => webhookId)).toContain(JSON.parse(stdout).id);
+  await store.close();
 });
