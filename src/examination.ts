@@ -3,7 +3,9 @@ import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
 import { type Config, loadConfig, settingsSource, variableNames, variablesOfFile } from './config.ts';
-import { checkApp } from './dispatch/load-handlers.ts';
+import type { DefinedApp } from './dispatch/handler.ts';
+import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
+import { kindNames } from './notification/kinds.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
@@ -35,6 +37,26 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
   const webhooks = yield* examineStore(config);
   yield* examineNetwork(config, examination, webhooks);
+}
+
+/** Loads the handlers, and reads the settings of their app: names, never values. @returns undefined if they do not load */
+export async function* checkApp(
+  config: Pick<Config, 'HANDLERS'>,
+): AsyncGenerator<Finding, DefinedApp | undefined> {
+  let check = findingsOf('handlers');
+  let loaded: DefinedApp | undefined;
+  try {
+    loaded = await loadDefinition(config);
+    const { handlers, settings } = loaded;
+    const kinds = kindNames.filter((kind) => handlers[kind]);
+    yield check.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);
+    check = findingsOf('settings');
+    readApp(loaded);
+    if (settings) yield check.ok(`no mistakes in ${Object.keys(settings.shape).join(', ') || 'them'}`);
+  } catch (error) {
+    yield check.fail(messageOf(error));
+  }
+  return loaded;
 }
 
 function checkNode(): Finding {

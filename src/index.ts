@@ -14,6 +14,7 @@ export {
   type Handler,
   type HandlerContext,
   type Handlers,
+  type Limit,
   type Outcome,
   type ResourceState,
   type Router,

@@ -63,8 +63,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.defer(() => opened.close()); // after the last handler
     const pages = await appPages(app, opened);
     const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
-    const running = () => dispatcher.running;
-    if (admin) ends.defer(admin.keepReporting({ ...parts, running })); // also what ends at a stop
+    // Also what ends at a stop.
+    if (admin) ends.defer(admin.keepReporting({ ...parts, running: () => dispatcher.running }));
 
     let phase: Phase = 'open';
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
@@ -83,8 +83,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const days = config.RETENTION_DAYS;
     if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 
-    const wake = () => dispatcher.wake();
-    const inspector = await admin?.start({ ...parts, pages, wake });
+    const inspector = await admin?.start({ ...parts, pages, wake: () => dispatcher.wake() });
     ends.defer(() => inspector?.stop());
     ends.defer(async () => {
       phase = 'draining';

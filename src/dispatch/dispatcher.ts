@@ -5,8 +5,10 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { repeatedLine } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
+import { slotOf } from '../notification/kinds.ts';
 import type { Observer } from '../observer.ts';
 import type { Claim, DeadEvent, EventStore, Settlement } from '../store/event-store.ts';
+import { limitsOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn, lineOf } from './process-guard.ts';
 import { giveUp, type RunningApp, runHandler } from './run-handler.ts';
@@ -50,6 +52,7 @@ export class Dispatcher {
   readonly #atWork = new Set<Leased>();
   /** calls of `onDead` under way */
   readonly #telling = new Set<Promise<void>>();
+  readonly #limits;
   readonly #wanted: Wanted;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
@@ -72,6 +75,7 @@ export class Dispatcher {
     const { clock, config } = options;
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
+    this.#limits = limitsOf(options.app);
     this.#wanted = new Wanted(config.DISPATCH_CONCURRENCY);
     const noAnswer = 'the store does not answer; trying again';
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
@@ -181,14 +185,19 @@ export class Dispatcher {
     const leasedAt = clock.monotonic();
     try {
       const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
-      const claims = await store.claim({ ...asked, owner, leaseMs });
+      const limits = this.#limits.map(({ kinds, most }) => ({ kinds, room: most - this.#runningOf(kinds) }));
+      const { claims, over } = await store.claim({ ...asked, limits, owner, leaseMs });
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
       const isPoll = asked.names.length === 0;
-      if (isPoll && claims.length > 0) this.wake(); // there may be more
+      if (isPoll && claims.length + over > 0) this.wake(); // there may be more
     } catch (error) {
       this.#wanted.backlog(); // and the next poll tries again
       this.#storeFailed('claim events', error);
     }
+  }
+
+  #runningOf(kinds: readonly string[]): number {
+    return [...this.#atWork].filter(({ claim }) => kinds.includes(slotOf(claim.kind))).length;
   }
 
   #take(leased: Leased): void {
@@ -208,7 +217,9 @@ export class Dispatcher {
     const onStoreError = (error: unknown) => this.#storeFailed('store a step of ctx.once', error, claim);
     this.#atWork.add(leased);
     const run = await runHandler(claim, abort, { ...this.#options, onStoreError });
+    const isFull = this.#limits.some(({ kinds, most }) => this.#runningOf(kinds) >= most);
     this.#atWork.delete(leased);
+    if (isFull) this.#wanted.backlog(); // others of its kind may wait
     this.#claim();
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());

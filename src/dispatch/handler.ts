@@ -1,7 +1,7 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { isKind, kindNames } from '../notification/kinds.ts';
+import { isKind, type Kind, kindNames } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Outcome } from './outcome.ts';
@@ -143,12 +143,33 @@ export function isPromise(value: unknown): boolean {
 /** What is wrong with an object of handlers, as `a handler for ...`; undefined if nothing is. */
 export function mistakeInHandlers(handlers: object): string | undefined {
   for (const [kind, handler] of Object.entries(handlers)) {
-    if (!isKind(kind) && kind !== 'unknown')
-      return `a handler for ${kind}, but the kinds are ${kindNames.join(', ')} and unknown`;
+    if (isNoKind(kind)) return `a handler for ${kind}, ${BUT_THE_KINDS}`;
     if (handler !== undefined && typeof handler !== 'function')
       return `a handler for ${kind} that is no function`;
   }
   return undefined;
+}
+
+const BUT_THE_KINDS = `but the kinds are ${kindNames.join(', ')} and unknown`;
+const isNoKind = (kind: string) => !isKind(kind) && kind !== 'unknown';
+
+/** The limits of an app, those of one kind as those of several. */
+export function limitsOf({ limits = {} }: Pick<AppDefinition, 'limits'>) {
+  return Object.entries(limits).map(([name, limit]) =>
+    typeof limit === 'number' ? { kinds: [name] as readonly string[], most: limit } : limit,
+  );
+}
+
+/** What is wrong with the limits of an app, as `a limit for ...`; undefined if nothing is. */
+export function mistakeInLimits(app: Pick<AppDefinition, 'limits'>): string | undefined {
+  const limits = limitsOf(app);
+  const kinds = limits.flatMap((limit) => limit.kinds);
+  const odd = kinds.find(isNoKind);
+  if (odd !== undefined) return `a limit for ${odd}, ${BUT_THE_KINDS}`;
+  const twice = kinds.find((kind, index) => kinds.indexOf(kind) < index);
+  if (twice !== undefined) return `two limits for ${twice}`;
+  const wrong = limits.find(({ most }) => !Number.isInteger(most) || most < 1);
+  return wrong && `a limit of ${wrong.most} for ${wrong.kinds.join(', ')}: it must be a whole number from 1`;
 }
 
 /** What an event left in `ctx.state` under one name. */
@@ -192,6 +213,9 @@ export interface RoutesContext<Settings = unknown, App = unknown> extends AppCon
   readonly app: App;
 }
 
+/** At most so many handlers at once, of all these kinds together. */
+export type Limit = { readonly kinds: readonly (Kind | 'unknown')[]; readonly most: number };
+
 /** What is known of an event that is dead. */
 export interface DeadLetter {
   readonly id: string;
@@ -216,6 +240,12 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
     | ((ctx: StartContext<z.output<Schema>>) => Started<App> | Promise<Started<App>>)
     | undefined;
   readonly handlers: Handlers<App>;
+  /**
+   * How many handlers of a kind run at once in one process, as where they call a service that allows so many; or of several kinds
+   * together, under any name: `{ track_created: 2, cms: { kinds: ['media_available', 'media_updated'], most: 4 } }`. Other kinds do not wait
+   * for those that are at their limit, except in the same media or channel: there the oldest event still goes first.
+   */
+  readonly limits?: Readonly<Record<string, number | Limit>> | undefined;
   /**
    * Mounts pages of your own below `/app/` of the admin listener, behind its token; they are never on the public listener. The
    * policy of the admin listener holds for them: scripts and styles come from files, never inline.

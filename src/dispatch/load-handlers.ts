@@ -2,12 +2,9 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
-import { KitError, messageOf } from '../base/errors.ts';
-import { type Finding, findingsOf } from '../base/finding.ts';
-import { isPackage } from '../base/program.ts';
+import { KitError } from '../base/errors.ts';
 import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
-import { kindNames } from '../notification/kinds.ts';
-import { type DefinedApp, isPromise, mistakeInHandlers } from './handler.ts';
+import { type DefinedApp, isPromise, mistakeInHandlers, mistakeInLimits } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { loading } from './process-guard.ts';
 
@@ -26,10 +23,8 @@ export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
     HANDLERS === undefined
       ? `there are no handlers in ${projectFolder()}: it has neither ${USUAL.join(' nor ')}`
       : `there is no ${files[0]}, which HANDLERS names`;
-  const advice = isPackage
-    ? 'Run hookkit in the folder of your receiver, or name the module of your handlers in HANDLERS. npx hookkit init writes a receiver'
-    : 'Name the module of your handlers in HANDLERS; a relative path begins at the folder of the kit';
-  throw new KitError('HANDLERS_UNUSABLE', `${missing}. ${advice}`);
+  const advice = `Name the module of your handlers in HANDLERS; a relative path begins at ${projectFolder()}`;
+  throw new KitError('HANDLERS_UNUSABLE', `${missing}. ${advice}. npx hookkit init writes a receiver`);
 }
 
 /**
@@ -41,28 +36,9 @@ export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyAp
   return readApp(await loadDefinition(config));
 }
 
-function readApp({ settings, ...app }: DefinedApp): ReadyApp {
+/** An app, with the values of its settings. @throws KitError CONFIG_INVALID naming every mistake */
+export function readApp({ settings, ...app }: DefinedApp): ReadyApp {
   return { ...app, settings: settings && loadSettingsOf(settings) };
-}
-
-/** Loads the handlers, and reads the settings of their app: names, never values. @returns undefined if they do not load */
-export async function* checkApp(
-  config: Pick<Config, 'HANDLERS'>,
-): AsyncGenerator<Finding, DefinedApp | undefined> {
-  let check = findingsOf('handlers');
-  let loaded: DefinedApp | undefined;
-  try {
-    loaded = await loadDefinition(config);
-    const { handlers, settings } = loaded;
-    const kinds = kindNames.filter((kind) => handlers[kind]);
-    yield check.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);
-    check = findingsOf('settings');
-    readApp(loaded);
-    if (settings) yield check.ok(`no mistakes in ${Object.keys(settings.shape).join(', ') || 'them'}`);
-  } catch (error) {
-    yield check.fail(messageOf(error));
-  }
-  return loaded;
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
@@ -79,7 +55,7 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<
 
 type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
-const MEMBERS = ['settings', 'start', 'handlers', 'routes', 'onDead'];
+const MEMBERS = ['settings', 'start', 'handlers', 'limits', 'routes', 'onDead'];
 
 /** What is wrong with a module; undefined if nothing is. Of two names one would silently not count. */
 function mistakeIn({ app, handlers }: Exported): string | undefined {
@@ -96,7 +72,7 @@ function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
   if (!isObject(given) || isPromise(given)) return 'has an app without an object `handlers`';
-  const mistake = mistakeInHandlers(given);
+  const mistake = mistakeInHandlers(given) ?? mistakeInLimits(definition);
   return mistake && `has ${mistake}`;
 }
 

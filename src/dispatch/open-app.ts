@@ -37,7 +37,7 @@ interface OpenOptions {
  * @throws KitError APP_FAILED with what it threw, and where
  */
 export async function openApp(
-  { handlers, onDead, start, settings = {} }: ReadyApp,
+  { handlers, limits, onDead, start, settings = {} }: ReadyApp,
   { config, log, store }: OpenOptions,
 ): Promise<OpenApp> {
   const stop = new AbortController();
@@ -70,6 +70,7 @@ export async function openApp(
   return {
     ctx,
     handlers,
+    limits,
     onDead,
     value,
     statuses: statusesClientOf(config),
@@ -110,11 +111,8 @@ export async function appPages(
     return answersGet && typeof route?.path === 'string' ? route.path : [];
   });
   const handler = express.Router();
-  handler.use(
-    express.urlencoded({ extended: false, limit: BODY_LIMIT }),
-    express.json({ limit: BODY_LIMIT }),
-  );
-  handler.use(router, refuseFailed(ctx.log));
+  handler.use(express.urlencoded({ extended: false, limit: BODY_LIMIT }));
+  handler.use(express.json({ limit: BODY_LIMIT }), router, refuseFailed(ctx.log));
   handler.get('/', (_req, res) => void res.type('html').send(listOf(paths)));
   return { handler, paths };
 }

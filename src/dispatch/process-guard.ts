@@ -23,10 +23,7 @@ export function loading<T>(load: () => T): T {
 }
 
 /** Watches over a process that runs handlers. */
-export interface ProcessGuard {
-  /** From now on process.exit() is expected. */
-  expectExit(): void;
-}
+export type ProcessGuard = ReturnType<typeof guardProcess>;
 
 /**
  * Handles every uncaught error, as long as the process lives. An error that a handler left behind, in a timer or in a
@@ -37,8 +34,9 @@ export interface ProcessGuard {
  * A handler that calls process.exit() would end the process silently, and with 0 nothing would start it again. The guard
  * logs the call and makes the exit code 1.
  */
-export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>): ProcessGuard {
+export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   let isExpected = false;
+  /** From now on process.exit() is expected. */
   const expectExit = () => {
     isExpected = true;
   };

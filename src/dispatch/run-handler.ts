@@ -11,7 +11,7 @@ import { atWorkOn, lineOf } from './process-guard.ts';
 import { runStateOf } from './resource-state.ts';
 
 /** Handlers, and what they share. */
-export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'onDead'> {
+export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'limits' | 'onDead'> {
   /** the value of `ctx.app` */
   readonly value?: unknown;
   /** the value of `ctx.statuses` */

@@ -55,15 +55,9 @@ function isPlain(value: object): boolean {
   return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
+type Scalar = string | number | boolean | null | undefined;
 /** A value that JSON holds as it is. */
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | undefined
-  | readonly Json[]
-  | { readonly [member: string]: Json };
+export type Json = Scalar | readonly Json[] | { readonly [member: string]: Json };
 
 type Callable = (...given: never[]) => unknown;
 

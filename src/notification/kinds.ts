@@ -32,6 +32,11 @@ export function isKind(name: unknown): name is Kind {
   return typeof name === 'string' && Object.hasOwn(KINDS, name);
 }
 
+/** Which handler takes a kind: `unknown` takes those that are not in the list. */
+export function slotOf(kind: string): Kind | 'unknown' {
+  return isKind(kind) ? kind : 'unknown';
+}
+
 /** All groups of kinds. */
 export const groupNames: readonly string[] = [...new Set(kindNames.map((kind) => KINDS[kind].group))];
 

@@ -107,13 +107,7 @@ function webhookRoute(
     const verdict = await judge(exchangeOf(res).token, Buffer.isBuffer(req.body) ? req.body : NO_BYTES);
     if (verdict.type === 'refused') return refuse(req, res, verdict);
     waitingAcks++;
-    const recorded = await store
-      .record(verdict.notification)
-      .catch((error) => {
-        readiness.failed(error);
-        throw error;
-      })
-      .finally(() => waitingAcks--);
+    const recorded = await store.record(verdict.notification).finally(() => waitingAcks--);
     answer(res, 200, recorded);
     readiness.succeeded();
     const { kind, webhookId } = verdict.notification;
@@ -150,6 +144,7 @@ function webhookRoute(
 
   const failed: ErrorRequestHandler = (error, req, res, next) => {
     if (res.headersSent) return next(error);
+    readiness.failed(error);
     closeBehind(req, res);
     refuse(req, res, verdictAfter(error), error);
   };

@@ -4,18 +4,14 @@ import { type Clock, repeat } from '../base/clock.ts';
 import { isSeededInPublic } from '../base/seeded-random.ts';
 import type { Config } from '../config.ts';
 import { keyOf } from '../notification/token.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { EventStore, WebhookSecret } from '../store/event-store.ts';
 
 /** How soon a secret that another process stored or retired is noticed, if no request asks for it. */
 const POLL_MS = 1000;
 /** From the end of one read to the next, however many requests fail to verify. */
 const GAP_MS = 50;
 
-interface Held {
-  readonly secret: string;
-  readonly key: KeyObject;
-  readonly retireAt: number | undefined;
-}
+type Held = Pick<WebhookSecret, 'secret' | 'retireAt'> & { readonly key: KeyObject };
 
 export interface KeyringOptions {
   readonly store: Pick<EventStore, 'everySecret'>;

@@ -44,10 +44,7 @@ export class Quarantine {
     if (this.#options.maxBytes === 0) return;
     if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
     if (parsePayload(value).type !== 'known' || !unproven(token, value)) return;
-    if (this.#waiting.size >= MOST_WAITING) {
-      this.#lose(1);
-      return;
-    }
+    if (this.#waiting.size >= MOST_WAITING) return void this.#lose(1);
     const kept = this.#keep({ ...toVerified(value, text), token, source });
     this.#waiting.add(kept);
     kept.finally(() => this.#waiting.delete(kept));

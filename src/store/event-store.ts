@@ -37,9 +37,6 @@ export interface Recorded {
   readonly id: EventId;
 }
 
-/** An entry with the most bytes that all of them may have. */
-type Limited = Entry & { readonly maxBytes: number };
-
 /** How many leases are recovered, and events woken or reset, in one commit: acks come through in between. */
 const STEP = 200;
 const WAVE = 500;
@@ -60,7 +57,8 @@ export class EventStore {
     return isNew;
   });
   readonly #settlements = new Gathered((list: readonly Settling[]) => this.#engine.write('settle', { list }));
-  readonly #entries = new Gathered(async (list: readonly Limited[]) => {
+  /** entries, each with the most bytes that all of them may have */
+  readonly #entries = new Gathered(async (list: readonly (Entry & { readonly maxBytes: number })[]) => {
     for (const { bytes } of list) this.#room -= bytes;
     const maxBytes = this.#room < 0 ? list[0]?.maxBytes : undefined;
     const kept = await this.#engine.write('quarantine', { list, maxBytes });
@@ -89,8 +87,11 @@ export class EventStore {
     return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
   }
 
-  /** Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed. */
-  readonly claim = (request: ClaimRequest): Promise<readonly Claim[]> => this.#engine.write('claim', request);
+  /**
+   * Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed.
+   * @returns how many lanes stay free since their events are over a limit, too
+   */
+  readonly claim = (request: ClaimRequest) => this.#engine.write('claim', request);
 
   /** Renews leases. @returns those that their owner still has */
   readonly renew = (list: readonly LeaseKey[], leaseMs: number) =>

@@ -6,10 +6,7 @@ const MOST = 128;
 /** What comes in one callback goes together. */
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
-interface Waiting<I, O> {
-  readonly input: I;
-  readonly done: PromiseWithResolvers<O>;
-}
+type Waiting<I, O> = { readonly input: I; readonly done: PromiseWithResolvers<O> };
 
 /** Does in one go what gathers while the work before is under way; where that fails because of one of them, one by one. */
 export class Gathered<I, O> {

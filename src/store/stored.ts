@@ -93,21 +93,17 @@ export interface ClaimRequest {
   readonly oldest: number;
   /** how many of those that became ready last */
   readonly newest: number;
+  /** of these kinds, together no more than there is room for; `unknown` is every kind that is not in the list */
+  readonly limits?: readonly { readonly kinds: readonly string[]; readonly room: number }[];
   /** the name of the claiming instance */
   readonly owner: string;
   readonly leaseMs: number;
 }
 
+/** The end of a handler that returned or threw. */
+type Ended = 'handled' | 'skipped' | 'failed' | 'retry' | 'error';
 /** The end of one run of a handler. `lost`: its process crashed, or was too slow to renew the lease. */
-export type AttemptOutcome =
-  | 'handled'
-  | 'skipped'
-  | 'failed'
-  | 'retry'
-  | 'error'
-  | 'timeout'
-  | 'interrupted'
-  | 'lost';
+export type AttemptOutcome = Ended | 'timeout' | 'interrupted' | 'lost';
 
 /** The result of a claimed event. */
 export interface Settlement {

@@ -42,9 +42,10 @@ export function watched(
       return recorded;
     },
     async claim(request) {
-      const claims = await store.claim(request);
+      const claimed = await store.claim(request);
+      const { claims } = claimed;
       if (claims.length > 0) await reach('after claim', claims.map(({ kind }) => kind).join(' '));
-      return claims;
+      return claimed;
     },
     async step(key, name) {
       await reach('before step', name);

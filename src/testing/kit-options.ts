@@ -1,5 +1,11 @@
 import { type Config, parseConfig, parseSettings, variableNames } from '../config.ts';
-import { type DefinedApp, type Handlers, isPromise, mistakeInHandlers } from '../dispatch/handler.ts';
+import {
+  type DefinedApp,
+  type Handlers,
+  isPromise,
+  mistakeInHandlers,
+  mistakeInLimits,
+} from '../dispatch/handler.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 
 export interface KitOptions {
@@ -39,13 +45,14 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
     handlers,
     start,
     routes,
+    limits,
     onDead,
   } = app ?? {
     handlers: (typeof given === 'function' ? given() : given) as Handlers,
   };
   const isObject = typeof handlers === 'object' && handlers !== null && !isPromise(handlers);
   const mistake = isObject
-    ? mistakeInHandlers(handlers)
+    ? (mistakeInHandlers(handlers) ?? mistakeInLimits({ limits }))
     : 'no object of handlers: await it if it is a promise';
   if (mistake !== undefined) throw new TypeError(`there is ${mistake}`);
   const names = [...variableNames, ...Object.keys(schema?.shape ?? {})];
@@ -55,6 +62,7 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
   return {
     handlers,
     routes,
+    limits,
     onDead,
     settings: schema && parseSettings(schema, settings, TOLD),
     start: 'resources' in options ? () => ({ app: options.resources }) : start,

@@ -58,6 +58,15 @@ test.each([
     'export const app = { handlers: {}, settings: { URL: 1 } };',
     'has an app whose settings are no zod object',
   ],
+  ['export const app = { handlers: {}, limits: { cms: 2 } };', 'has a limit for cms, but the kinds are '],
+  [
+    'export const app = { handlers: {}, limits: { unknown: 0 } };',
+    'has a limit of 0 for unknown: it must be',
+  ],
+  [
+    "export const app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
+    'has two limits for unknown',
+  ],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({
@@ -89,7 +98,8 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
 });
 
 test('handlers that are not there are refused with what to name', async () => {
-  const told = /^there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* folder of the kit$/;
+  const told =
+    /^there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at \S+\. npx hookkit init/;
   await expect(loadApp({ HANDLERS: 'none.ts' })).rejects.toThrow(told);
 });
 

@@ -140,6 +140,7 @@ describe('what a handler sets in ctx.state', () => {
   test.each([
     ['returns nothing', () => undefined, true],
     ['skips', () => skip('no'), true],
+    ['asks to come back', () => retry({ reason: 'not yet' }), true],
     ['throws', () => Promise.reject(new Error('no')), false],
   ])('is stored with its end, when it %s', async (_, then, isStored) => {
     const { store, record, start } = stage();

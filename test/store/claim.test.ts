@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Claim } from '../../src/store/event-store.ts';
+import type { Claim, ClaimRequest } from '../../src/store/event-store.ts';
 import {
   claimed,
   claimedOne,
@@ -23,13 +23,7 @@ onEachEngine('claim', (stage) => {
       claimed(store, 'media:one'),
       polled(store),
       polled(other, { owner: OTHER, oldest: 0, newest: 5 }),
-      other.claim({
-        names: ['media:one', 'media:two'],
-        oldest: 9,
-        newest: 9,
-        owner: OTHER,
-        leaseMs: LEASE_MS,
-      }),
+      polled(other, { names: ['media:one', 'media:two'], oldest: 9, newest: 9, owner: OTHER }),
     ]);
     expect(
       asked
@@ -37,6 +31,37 @@ onEachEngine('claim', (stage) => {
         .map(({ resource }) => resource)
         .sort(),
     ).toEqual(['media:one', 'media:two']);
+  });
+
+  test('leases of limited kinds as many as there is room for, the oldest first, and sets the others aside: polls find what is behind', async () => {
+    const { store } = stage;
+    const tracks = [1, 2, 3, 4].map((n) => notified(`media:track-${n}`, n, { kind: 'track_created' }));
+    const others = [notified('media:odd', 5, { kind: 'media_exploded' }), notified('media:one', 6)];
+    for (const [at, one] of [...tracks, ...others].entries()) await store.record(one, stage.clock.now() + at);
+    const asking = async (request: Partial<ClaimRequest>, ...rooms: readonly number[]) => {
+      const limits = [['unknown'], ['track_created']].map((kinds, at) => ({ kinds, room: rooms[at] ?? 0 }));
+      const claims = await polled(store, { limits, ...request });
+      return claims.map(({ resource }) => resource.slice(6)).sort();
+    };
+    expect(await asking({ oldest: 3 }, 0, 1)).toEqual(['track-1']);
+    expect(await asking({ oldest: 2 })).toEqual([]);
+    expect(await asking({ oldest: 2 })).toEqual(['one']);
+    expect(await asking({ names: ['media:odd', 'media:track-4'], oldest: 0 })).toEqual([]);
+    expect(await asking({ oldest: 9 })).toEqual([]);
+    expect(await asking({ oldest: 9 }, 1, 2)).toEqual(['odd', 'track-2', 'track-3']);
+    await recorded(store, notified('media:track-4', 0)); // older, and of another kind
+    expect(await asking({ oldest: 9 })).toEqual(['track-4']);
+  });
+
+  test('finds lanes that another process has set aside, when it has no limits, or others', async () => {
+    const { store } = stage;
+    const limits = [{ kinds: ['track_created', 'media_available'], room: 0 }];
+    const kinds = ['track_created', 'media_available'];
+    await recorded(store, ...kinds.map((kind) => notified(`media:${kind}`, 0, { kind })));
+    expect(await polled(store, { limits })).toEqual([]);
+    const others = [{ kinds: ['media_deleted', 'track_created'], room: 1 }];
+    expect(await polled(store, { oldest: 1, limits: others })).toMatchObject([{}]);
+    expect(await polled(store)).toMatchObject([{}]);
   });
 
   test('names each lease otherwise, also in a process that began again', async () => {

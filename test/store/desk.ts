@@ -36,12 +36,16 @@ export async function recorded(store: EventStore, ...list: VerifiedNotification[
 
 /** Claims resources by name. */
 export function claimed(store: EventStore, ...names: string[]): Promise<readonly Claim[]> {
-  return store.claim({ names, oldest: 0, newest: 0, owner: OWN, leaseMs: LEASE_MS });
+  return polled(store, { names, oldest: 0 });
 }
 
 /** Polls for free lanes. */
-export function polled(store: EventStore, request: Partial<ClaimRequest> = {}): Promise<readonly Claim[]> {
-  return store.claim({ names: [], oldest: 100, newest: 0, owner: OWN, leaseMs: LEASE_MS, ...request });
+export async function polled(
+  store: EventStore,
+  request: Partial<ClaimRequest> = {},
+): Promise<readonly Claim[]> {
+  const usual = { names: [], oldest: 100, newest: 0, owner: OWN, leaseMs: LEASE_MS };
+  return (await store.claim({ ...usual, ...request })).claims;
 }
 
 export async function claimedOne(store: EventStore, resource: string): Promise<Claim> {

@@ -178,7 +178,13 @@ const claim = (names: readonly string[]) =>
     const poll = names.length === 0 ? 10 : 0;
     const asked = names.length === 0 ? RESOURCES : names;
     const due = asked.map((name) => model.nextOf(name)).filter((one) => one !== undefined);
-    const claims = await store.claim({ names, oldest: poll, newest: poll && 2, owner, leaseMs: LEASE_MS });
+    const { claims } = await store.claim({
+      names,
+      oldest: poll,
+      newest: poll && 2,
+      owner,
+      leaseMs: LEASE_MS,
+    });
     expect(claims.map(({ id }) => id).sort()).toEqual(due.map(({ id }) => id).sort());
     for (const event of due) {
       const mine = claims.find(({ id }) => id === event.id) as Claim;

@@ -21,7 +21,7 @@ async function through(store: EventStore, events: number): Promise<void> {
 /** The indexes through which each statement that matches must go. */
 const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT resource FROM lanes WHERE resource = ANY/, 'lanes_pkey'],
-  [/^SELECT resource FROM lanes WHERE lease IS NULL/, 'lanes_free'],
+  [/^SELECT resource FROM lanes\s+WHERE lease IS NULL/, 'lanes_free'],
   [/^UPDATE lanes SET lease = r/, 'events_ready lanes_pkey meta_pkey'],
   [/^SELECT events.seq AS seq, id, kind, resource/, 'events_handled events_pkey'],
   [/^SELECT state.resource/, 'state_pkey'],
@@ -31,6 +31,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET lease = NULL/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET until/, 'lanes_pkey'],
+  [/^UPDATE lanes SET ready_at/, 'lanes_pkey'],
   [/^SELECT .* FROM lanes WHERE lease IS NOT NULL AND until/s, 'lanes_until'],
   [/^SELECT events.seq AS seq, id, kind, events.resource/, 'events_pkey'],
   [/^SELECT seq, resource, received_at FROM events WHERE next_at </, 'events_waiting'],
@@ -104,6 +105,7 @@ onPostgres('every statement', (stage) => {
     await polled(store, { oldest: 4, newest: 4 });
     await stage.pass(LEASE_MS + 1);
     await store.recover({ held: [], maxAttempts: 40 });
+    await polled(store, { oldest: 2, limits: [{ kinds: ['media_available'], room: 1 }] });
     const rest = await polled(store, { oldest: 100 });
     await Promise.all(rest.map((claim: Claim) => store.settle(claim, HANDLED)));
     await store.replay({ ids: list.slice(0, 4).map(({ id }) => id) });

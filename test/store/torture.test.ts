@@ -76,7 +76,7 @@ class Torture {
       const names = random() < 0.5 ? RESOURCES.filter(() => random() < 0.2) : [];
       const askedAt = Date.now();
       const request = { names, oldest: 2, newest: 1, leaseMs: LEASE_MS, owner };
-      const claims = await store.claim(request).catch(() => []); // what it leased, if it did, somebody recovers
+      const { claims } = await store.claim(request).catch(() => ({ claims: [] })); // what it leased, if it did, somebody recovers
       this.taken.push(...claims.map((claim) => ({ claim, askedAt, claimedAt: Date.now() })));
       await Promise.all(claims.map((claim) => this.#handle(store, random, claim, askedAt)));
       if (claims.length > 0) continue;

@@ -16,12 +16,12 @@ export function waiting(afterMs?: number): Settlement {
 }
 
 /** Claims what is ready, the oldest event of each resource. */
-export function claims(
+export async function claims(
   store: Pick<EventStore, 'claim'>,
   given: Partial<ClaimRequest> = {},
 ): Promise<readonly Claim[]> {
   const request = { owner: 'one', names: [], oldest: 100, newest: 0, leaseMs: LEASE_MS };
-  return store.claim({ ...request, ...given });
+  return (await store.claim({ ...request, ...given })).claims;
 }
 
 /** The one event that is ready. */

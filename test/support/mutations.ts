@@ -356,6 +356,19 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     suite: 'test/dispatch/once.test.ts',
     tests: 'runs its step once',
   },
+  'limits: no more handlers of a kind begin than there is room for': {
+    file: 'src/store/operations/claim.ts',
+    original: "'receivedAt').slice(Math.max(0, room))",
+    mutant: "'receivedAt').slice(Infinity)",
+    suite: 'test/dispatch/limits.test.ts',
+  },
+  'limits: what is over them holds up nothing behind it': {
+    file: 'src/store/operations/claim.ts',
+    original: 'await db.each(setAside, over);',
+    mutant: '',
+    suite: 'test/store/claim.test.ts',
+    tests: 'sets the others aside',
+  },
   'an event that crashes have made dead is told to onDead, too': {
     file: 'src/dispatch/dispatcher.ts',
     original: 'for (const event of dead) this.#tellDead(event);',
@@ -372,7 +385,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a step is stored only under its lease (4)': {
     file: 'src/store/operations/settle.ts',
-    original: 'if (isHeld) await db.each(addStep',
+    original: 'if ((await heldOf(db, [step])).size > 0) await db.each(addStep',
     mutant: 'await db.each(addStep',
     suite: 'test/store/interleavings.test.ts',
     tests: 'a step is not stored, when another process recovers the lease',

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { defineApp } from '../../src/index.ts';
+import { defineApp, fail } from '../../src/index.ts';
 import { type KitOptions, testReceiver } from '../../src/testing/index.ts';
 
 /** What the app of these tests did, in order. */
@@ -100,4 +101,36 @@ test.each([
   ],
 ])('what does not fit the app, %j, is refused', async (options, message) => {
   await expect(begin(options as Partial<KitOptions>)).rejects.toThrow(message);
+});
+
+test('limits and onDead of an app hold, too', async () => {
+  let running = 0;
+  let most = 0;
+  const dead: unknown[] = [];
+  const limited = defineApp({
+    limits: { track_created: 2 },
+    async onDead(event, { error, attempts }) {
+      await setImmediate();
+      dead.push([event.media_id, error, attempts]);
+    },
+    handlers: {
+      async track_created(_event, ctx) {
+        most = Math.max(most, ++running);
+        await setImmediate();
+        running--;
+        return ctx.id === failing ? fail('never') : undefined;
+      },
+    },
+  });
+  const kit = await testReceiver({ app: limited });
+  const taken = [];
+  for (let media = 0; media < 7; media++)
+    taken.push(await kit.deliver('track_created', { media_id: `M${media}` }));
+  const failing = taken[3]?.id;
+  await kit.settled();
+  await kit.stop();
+  expect({ most, dead }).toEqual({ most: 2, dead: [['M3', 'never', 1]] });
+  await expect(testReceiver({ app: defineApp({ limits: { cms: 2 }, handlers: {} }) })).rejects.toThrow(
+    'there is a limit for cms, but the kinds are ',
+  );
 });

@@ -116,7 +116,7 @@ function handling(snapshot: Snapshot, now: number): Found {
       ready > READY_MS &&
       grave(
         `An event has been ready for ${duration(ready)}, and no handler takes it up`,
-        'Handlers are slower than events come, or none runs: look at their times and at the instances.',
+        'Handlers are slower than events come, at a limit of the app, or none runs: look at their times and at the instances.',
         PENDING,
       ),
     failing.length === 0 &&

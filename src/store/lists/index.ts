@@ -71,9 +71,7 @@ interface OverviewRow extends Omit<Overview, 'pending' | 'paused'> {
   readonly paused: string | undefined;
 }
 
-interface Id {
-  readonly id: string;
-}
+type Id = { readonly id: string };
 
 /** What readers ask. None of it delays writes. */
 export function readsOf(d: Dialect) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { slotOf } from '../../notification/kinds.ts';
 import type { Db, Dialect } from '../dialect.ts';
 import type { Claim, ClaimRequest, DeadEvent, StateValue } from '../stored.ts';
 import { inOrder, type Lane, named } from './record.ts';
@@ -13,6 +14,9 @@ const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
 /** How many newer events of a resource are looked at for one that makes a replayed event late. */
 const NEWER = 100;
 
+/** So much is added to ready_at of a lane that is set aside at the first limit, twice as much at the second. */
+const ASIDE = 1e14;
+
 export function claimOperations(d: Dialect) {
   const freeLanes = freeing(d);
   const endStarts = ending(d);
@@ -20,8 +24,10 @@ export function claimOperations(d: Dialect) {
   // The condition may not fit lanes_free, or the planner goes through that.
   const freeNamed =
     d.hasLocks && d.lock('lanes', 'resource', 'resource', `AND coalesce(lease, '') = '' ${d.skipLocked}`);
-  const poll = (order: 'ASC' | 'DESC') =>
-    `SELECT resource FROM lanes WHERE lease IS NULL ORDER BY ready_at ${order} LIMIT $limit ${d.skipLocked}`;
+  const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
+    WHERE lease IS NULL AND ready_at >= $from AND ready_at < $end ORDER BY ready_at ${order} LIMIT $limit ${d.skipLocked}`;
+  const setAside = d.over(`UPDATE lanes SET ready_at = r.ready_at FROM r(resource text, ready_at bigint)
+    WHERE lanes.resource = r.resource`);
   const leaseLane =
     d.over(`UPDATE lanes SET lease = r.lease, owner = $owner, until = ${d.now} + $lease_ms, started_at = $now,
     event = ${firstReady('seq')}
@@ -54,29 +60,46 @@ export function claimOperations(d: Dialect) {
     WHERE lanes.resource = r.resource AND coalesce(lanes.lease, '') = r.lease RETURNING lanes.lease`);
 
   return {
-    /** Leases lanes, and of each its oldest ready event; none while handling is paused. */
-    async claim(
-      db: Db,
-      { names, oldest, newest, ...lease }: ClaimRequest & { now: number },
-    ): Promise<Claim[]> {
+    /**
+     * Leases lanes, and of each its oldest ready event; none while handling is paused. A lane whose event is over a limit is set aside:
+     * polls for other kinds need not pass over it. Each limit has a stretch of ready_at for that; whatever is told of the lane ends it.
+     */
+    async claim(db: Db, request: ClaimRequest & { now: number }) {
+      const { names, oldest, newest, limits = [], ...lease } = request;
       const free = freeNamed ? await db.each<Lane>(freeNamed, named(names)) : named(names);
-      if (oldest > 0) free.push(...(await db.all<Lane>(poll('ASC'), { limit: oldest })));
-      if (newest > 0) free.push(...(await db.all<Lane>(poll('DESC'), { limit: newest })));
-      const lanes = named(free.map(({ resource }) => resource));
+      const polled = async (order: 'ASC' | 'DESC', limit: number, stretch = 0) => {
+        const end = stretch < limits.length ? (stretch + 1) * ASIDE : Number.MAX_SAFE_INTEGER;
+        return limit > 0 ? db.all<Lane>(poll(order), { limit, from: stretch * ASIDE, end }) : [];
+      };
+      const found: Lane[] = [];
+      for (const [index, { room }] of limits.entries())
+        found.push(...(await polled('ASC', Math.min(room, oldest - found.length), index + 1)));
+      found.push(...(await polled('ASC', oldest - found.length)), ...(await polled('DESC', newest)));
+      const lanes = named([...free, ...found].map(({ resource }) => resource));
       const wanted = lanes.map((lane) => ({ ...lane, lease: randomUUID() }));
       const leased = await db.each<Lane & { readonly seq: number | undefined }>(leaseLane, wanted, lease);
       const picked = leased.filter(({ seq }) => seq !== undefined);
       const empty = leased.filter(({ seq }) => seq === undefined);
-      await freeLanes(db, empty);
-      const events = await db.each<ClaimRow>(read, picked);
+      const rows = await db.each<ClaimRow>(read, picked);
+      const over = limits.flatMap(({ kinds, room }, index) => {
+        const own = rows.filter(({ kind }) => kinds.includes(slotOf(kind)));
+        const rest = inOrder(own, 'receivedAt').slice(Math.max(0, room));
+        const begin = (index + 1) * ASIDE;
+        return rest.map(({ resource, receivedAt }) => ({ resource, readyAt: begin + receivedAt }));
+      });
+      await freeLanes(db, [...empty, ...over]);
+      await db.each(setAside, over);
+      const isOver = new Set(over.map(({ resource }) => resource));
+      const events = rows.filter(({ resource }) => !isOver.has(resource));
       const late = events.filter((event) => event.late === 1);
       await db.each(keepLate, late);
-      const values = await db.each<StateValue & Lane>(states, picked);
+      const values = await db.each<StateValue & Lane>(states, events);
       const stateOf = Map.groupBy(inOrder(values, 'name'), ({ resource }) => resource);
-      return events.map((event) => {
+      const claims = events.map((event): Claim => {
         const state = stateOf.get(event.resource)?.map(({ name, value }) => ({ name, value })) ?? [];
         return { ...event, body: event.body ?? '', late: event.late === 1, state };
       });
+      return { claims, over: over.length };
     },
 
     /** Renews leases. @returns those that their owner still has */

@@ -140,11 +140,9 @@ export function settleOperations(d: Dialect) {
       }));
     },
 
-    /** Stores the result of a step under a lease, unless there is one. @returns whether the lease is still the owner's */
-    async saveStep(db: Db, step: LeaseKey & DoneStep): Promise<boolean> {
-      const isHeld = (await heldOf(db, [step])).size > 0;
-      if (isHeld) await db.each(addStep, [{ ...step, event: step.seq }]);
-      return isHeld;
+    /** Stores the result of a step while its lease is the owner's, unless there is one. */
+    async saveStep(db: Db, step: LeaseKey & DoneStep): Promise<void> {
+      if ((await heldOf(db, [step])).size > 0) await db.each(addStep, [{ ...step, event: step.seq }]);
     },
 
     async deleteState(db: Db, lane: Lane): Promise<number> {

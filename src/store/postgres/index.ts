@@ -52,13 +52,6 @@ const ACTIVITY = `SELECT pg_is_in_recovery() AS standby, max(extract(epoch FROM 
     FILTER (WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid())::int AS oldest,
   (count(*) FILTER (WHERE backend_type = 'client backend'))::int AS connected FROM pg_stat_activity`;
 
-interface Activity {
-  readonly standby: boolean;
-  /** how long the oldest transaction that holds a snapshot is open, in seconds */
-  readonly oldest: number | undefined;
-  readonly connected: number;
-}
-
 const OLDEST_SERVER = 140_000;
 /** While a snapshot is held, vacuum removes nothing that is newer. In seconds. */
 const LONG_SNAPSHOT = 300;
@@ -116,7 +109,7 @@ export async function* check(config: StoreSettings): Checks {
 
 async function look(db: Db) {
   const rows = await db.all<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings');
-  const [activity] = await db.all<Activity>(ACTIVITY);
+  const [activity] = await db.all<{ standby: boolean; oldest?: number; connected: number }>(ACTIVITY);
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
   return { settings, activity, version: await versionOf(db) };
 }
