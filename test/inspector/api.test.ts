@@ -79,6 +79,7 @@ describe('the description of the API', () => {
       '/api/pause',
       '/api/problems',
       '/api/quarantine',
+      '/api/quarantine/admit',
       '/api/quarantine/drop',
       '/api/received',
       '/api/refusals',

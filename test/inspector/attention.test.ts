@@ -68,7 +68,9 @@ describe('the overview', () => {
     const failing = ['a', 'b', 'b', 'c', 'd', 'b'].map((error, n) => {
       return { error, kind: n % 2 ? 'media_created' : 'media_available', site_id: 'site1', events: 100 - n };
     });
-    expect(told({ failing })).toEqual(['grave: 585 events fail: b (292); a (100); c (97); 1 other error']);
+    expect(told({ failing })).toEqual([
+      'grave: 585 events fail (site site1): b (292); a (100); c (97); 1 other error',
+    ]);
   });
 
   const disk = (free_bytes: number | null, room: string | null) => ({
@@ -186,7 +188,7 @@ describe('the overview of a running service', () => {
     await inspected.deliver(notification({ media_id: 'UUhbHm6D' }));
     await shows(
       inspected,
-      /^✕ 2 events fail: Error: archive \* is down \(2\) Nothing was handled in the last/,
+      /^✕ 2 events fail \(site jsPxIVHl\): Error: archive \* is down \(2\) Nothing was handled in the last/,
     );
     await inspected.service.store.dismiss({}, 'nobody needs them');
     expect(await overview(inspected)).toMatch(/^✓ All is well/);

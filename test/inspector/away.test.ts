@@ -36,6 +36,7 @@ describe('while the store is unavailable', () => {
     ['POST', `${EVENT}/replay`, {}],
     ['POST', '/events/replay', { all: true, dry_run: true }],
     ['POST', '/events/dismiss', { all: true, dry_run: true }],
+    ['POST', '/quarantine/admit', {}],
     ['POST', '/quarantine/drop', { all: true }],
   ] as const)('%s /api%s says why, with 503 and Retry-After', async (method, path, body) => {
     const headers = { accept: 'text/html', 'content-type': 'application/json' };

@@ -81,7 +81,7 @@ const OUTAGE = 'If another system is down, pause handling, so that no attempts a
 /** So many errors of handlers are told, those with the most events. */
 const MOST_ERRORS = 3;
 
-/** What fails, in one sentence, however much that is. The page of problems has the kinds and sites. */
+/** What fails, in one sentence, however much that is. The page of problems has the kinds. */
 function failures({ failing, paused, last_10_minutes: recent }: Snapshot): Concern {
   const sum = (groups: Snapshot['failing']) => groups.reduce((total, { events }) => total + events, 0);
   const errors = [...Map.groupBy(failing, ({ error }) => error)]
@@ -89,11 +89,13 @@ function failures({ failing, paused, last_10_minutes: recent }: Snapshot): Conce
     .toSorted((a, b) => b.events - a.events || (a.error < b.error ? -1 : 1));
   const told = errors.slice(0, MOST_ERRORS).map(({ error, events }) => `${error} (${number(events)})`);
   if (errors.length > MOST_ERRORS) told.push(plural(errors.length - MOST_ERRORS, 'other error'));
+  const sites = [...new Set(failing.map(({ site_id: site }) => site || 'unknown'))];
+  const where = sites.length > 1 ? plural(sites.length, 'site') : `site ${sites[0]}`;
   const total = sum(failing);
   const least = total >= LOOKED_AT ? 'At least ' : '';
   const none = recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : '';
   return grave(
-    `${least}${plural(total, 'event fails', 'events fail')}: ${told.join('; ')}`,
+    `${least}${plural(total, 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
     `${none}Correct the cause: they are tried again as their times come, or at once if you replay them. ` +
       `${paused === null ? OUTAGE : ''}Dismiss what nobody needs.`,
     'problems',

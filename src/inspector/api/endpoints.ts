@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
+import { admitWaiting } from '../../receiver/admissions.ts';
 import { isAway } from '../../store/lists/event-json.ts';
 import { Refused } from '../guard/refuse.ts';
 import { stats } from './attention.ts';
@@ -53,7 +54,7 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
-  const { store, clock, wake } = inspected;
+  const { store, config, clock, wake } = inspected;
   return [
     endpoint({
       path: '/events',
@@ -135,6 +136,13 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
       run: () => refused.quarantine(inspected),
+    }),
+    endpoint({
+      method: 'post',
+      path: '/quarantine/admit',
+      summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
+      input: z.object({ webhook: filterShape.webhook }),
+      run: async ({ webhook }) => ({ admitted: await admitWaiting(store, config, webhook) }),
     }),
     endpoint({
       method: 'post',

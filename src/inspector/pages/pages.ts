@@ -1,5 +1,4 @@
 import express, { Router } from 'express';
-import { z } from 'zod';
 import { stats, wellOf } from '../api/attention.ts';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { endpointsOf } from '../api/endpoints.ts';
@@ -10,16 +9,13 @@ import { webhooks } from '../api/webhooks.ts';
 import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
 
-const refusedQuery = z.object({ dropped: z.coerce.number().int().min(0).optional() });
-
-const toOverview = () => '';
-
 /** Endpoints that forms ask, too, and the page that comes after. */
 const AFTER: Readonly<Record<string, (answer: Record<string, string>) => string>> = {
-  '/pause': toOverview,
-  '/resume': toOverview,
-  '/instances/:name': toOverview,
-  '/quarantine/drop': ({ dropped }) => `refused?dropped=${dropped}`,
+  '/pause': () => '',
+  '/resume': () => '',
+  '/instances/:name': () => '',
+  '/quarantine/admit': () => 'refused',
+  '/quarantine/drop': () => 'refused',
   '/events/:id/replay': ({ id }) => `events/${id}`,
   '/events/:id/dismiss': ({ id }) => `events/${id}`,
 };
@@ -43,10 +39,11 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
       return { view: 'channels', state: asked.state, ...(await channels(inspected, asked)) };
     },
     '/problems': async () => ({ view: 'problems', ...(await problems(inspected)) }),
-    '/refused': async ({ query }) => {
-      const [refused, kept] = await Promise.all([refusals(inspected), quarantine(inspected)]);
-      return { view: 'refused', ...refused, kept, ...parsed(refusedQuery, query) };
-    },
+    '/refused': async () => ({
+      view: 'refused',
+      ...(await refusals(inspected)),
+      kept: await quarantine(inspected),
+    }),
     '/webhooks': async () => ({ view: 'webhooks', ...(await webhooks(inspected)) }),
   };
   for (const [path, page] of Object.entries(pages)) {
