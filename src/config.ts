@@ -181,7 +181,7 @@ export function useDevDatabase(): void {
 }
 
 /** The file of settings that counts beside the environment. */
-function envFile(): string {
+export function envFile(): string {
   return resolve(namedFile ?? '.env');
 }
 
@@ -193,9 +193,9 @@ export function projectFolder(): string {
   return isPackage ? process.cwd() : fileURLToPath(kitFolder);
 }
 
-/** Whether `node --watch` runs this process, and starts it again at a change. */
-export function isWatched(): boolean {
-  return process.env.WATCH_REPORT_DEPENDENCIES !== undefined;
+/** The environment for a process that is to tell its parent of each file that it loads, as Node does under `--watch`. */
+export function tellingLoads(): NodeJS.ProcessEnv {
+  return { ...process.env, WATCH_REPORT_DEPENDENCIES: '1' };
 }
 
 /** Where settings come from, for errors: the environment, and which file was read. */

@@ -5,7 +5,7 @@ import type { ProcessGuard } from './dispatch/process-guard.ts';
 
 /**
  * For so long after a signal to stop, another one is taken for the same, in milliseconds. A terminal sends Ctrl-C to all processes of a
- * command, and npm and `node --watch` then pass theirs on; so do supervisors that signal a whole group.
+ * command, and npm and `hookkit dev` then pass theirs on; so do supervisors that signal a whole group.
  */
 export const SAME_SIGNAL_MS = 1000;
 /** From terminals, supervisors, and programs that start a process again. */
@@ -15,7 +15,7 @@ export interface CloseOptions {
   /** how long `close` may take, in milliseconds */
   readonly delay: number;
   /** ends all that runs; the process then ends with 0, or with 1 if it throws */
-  close(signal: string): Promise<void>;
+  close(signal: NodeJS.Signals): Promise<void>;
   /** told why `close` is not waited for any longer, just before the process ends with 1 */
   readonly onCutShort?: (why: string) => void;
 }
@@ -26,13 +26,13 @@ export interface CloseOptions {
  */
 export function closeAtSignal({ delay, close, onCutShort }: CloseOptions): void {
   let firstAt: number | undefined;
-  const closeFirst = async (signal: string): Promise<void> => {
+  const closeFirst = async (signal: NodeJS.Signals): Promise<void> => {
     const closed = close(signal).then(() => true);
     const isClosed = await within(systemClock, delay, closed).catch(() => false);
     if (isClosed === undefined) onCutShort?.(`stopping took longer than ${delay} ms`);
     process.exit(isClosed ? 0 : 1);
   };
-  const take = (signal: string) => {
+  const take = (signal: NodeJS.Signals) => {
     const now = systemClock.monotonic();
     if (firstAt === undefined) {
       firstAt = now;

@@ -5,11 +5,8 @@ import { cut } from './text.ts';
 export const LONGEST_TEXT = 4000;
 /** How many errors are told of one: itself, the errors of an AggregateError, and its causes. */
 const MOST_ERRORS = 5;
-const MOST_FRAMES = 10;
-/** The beginning of a line for a cause, or for one of several errors. */
-const OF_ANOTHER = /^(caused by|error \d+): /;
-/** A line of a stack that is not inside of Node. */
-const FRAME = /^\s*at (?!.*\bnode:)/;
+/** A line of a stack with a place that is not inside of Node. */
+const FRAME = /^\s*at (?!.*\bnode:).*:\d+:\d+\)?$/;
 
 /**
  * Any thrown value as a text of at most 4,000 characters: name, code and message, some lines of its stack, then the same of the errors
@@ -27,8 +24,8 @@ export function textOf(thrown: unknown): string {
 
 /** The text of an error in one line: how it begins, and how each of its causes does. */
 export function headlineOf(text: string): string {
-  const [first = '', ...rest] = text.split('\n');
-  return [first, ...rest.filter((line) => OF_ANOTHER.test(line))].join(' ');
+  const isHead = (line: string, index: number) => index === 0 || /^(caused by|error \d+): /.test(line);
+  return text.split('\n').filter(isHead).join(' ');
 }
 
 /** Any value for people, in one line, errors by name and message. No toString and no inspect of its own runs. */
@@ -66,7 +63,7 @@ function withCauses(error: unknown, label: string, told: Told[]): Told[] {
 
 function textOfOne(error: unknown): string {
   if (!isError(error)) return typeof error === 'string' ? error : shown(error, LONGEST_TEXT);
-  return [headerOf(error), ...framesOf(error).slice(0, MOST_FRAMES)].join('\n');
+  return [headerOf(error), ...framesOf(error)].join('\n');
 }
 
 /** Custom error classes seldom set `name`. */
@@ -76,10 +73,13 @@ function headerOf(error: Error & { readonly code?: unknown }): string {
   return `${name}${code}${error.message && ': '}${error.message}`;
 }
 
+/** The lines of a stack. One that leads through files of the user's ends with the last of them, and has no line of the kit's. */
 function framesOf(thrown: unknown): string[] {
   try {
     const stack = isError(thrown) ? String(thrown.stack) : '';
-    return stack.split('\n').filter((line) => FRAME.test(line));
+    const frames = stack.split('\n').filter((line) => FRAME.test(line));
+    const last = frames.findLastIndex(isInUsersFiles);
+    return last < 0 ? frames : frames.slice(0, last + 1).filter((line) => !isInKit(line));
   } catch {
     return []; // a getter that throws
   }
@@ -87,11 +87,13 @@ function framesOf(thrown: unknown): string[] {
 
 const ROOT = new URL('../../', import.meta.url);
 /** As stacks name them: by URL, or by path where a loader says so. */
-const ROOTS = [ROOT.href, decodeURIComponent(ROOT.pathname)];
+const ROOTS = [ROOT.href, decodeURIComponent(ROOT.pathname)].map(RegExp.escape);
+const IN_KIT = new RegExp(`(${ROOTS.join('|')})(src/(?!handlers/)|dist/|bin/)`);
+
+/** Whether a line of a stack is in a file of the kit. In a clone, src/handlers/ is the user's. */
+export const isInKit = (line: string): boolean => IN_KIT.test(line);
 
 /** Whether a line of a stack is in a file of the user's own. */
 export function isInUsersFiles(line: string): boolean {
-  if (!/:\d+:\d+\)?$/.test(line) || line.includes('/node_modules/')) return false;
-  if (ROOTS.some((root) => line.includes(`${root}src/handlers/`))) return true;
-  return !ROOTS.some((root) => ['src/', 'dist/', 'bin/'].some((folder) => line.includes(root + folder)));
+  return FRAME.test(line) && !isInKit(line) && !line.includes('/node_modules/');
 }

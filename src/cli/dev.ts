@@ -1,15 +1,22 @@
-import { globSync } from 'node:fs';
-import { dirname } from 'node:path';
-import type { Command } from 'commander';
+import { fork } from 'node:child_process';
+import { url } from 'node:inspector';
+import { join, resolve } from 'node:path';
+import { type Command, Option } from 'commander';
 import { openLog } from '../base/log.ts';
-import { type Config, isWatched, loadConfig, useDevDatabase } from '../config.ts';
+import { sqlitePathOf } from '../base/url.ts';
+import { type Config, envFile, loadConfig, projectFolder, tellingLoads, useDevDatabase } from '../config.ts';
 import { type Key, replayLast, takeKeys } from '../dev/keys.ts';
 import { prettyLog } from '../dev/pretty-log.ts';
-import { introduction, SITE, setDevStage, tellingEnds } from '../dev/stage.ts';
+import { restartAtChanges } from '../dev/restarts.ts';
+import type { DevStage } from '../dev/stage.ts';
 import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
+import type { ReadyApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
+import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
-import { stopInOrder } from '../stopping.ts';
+import { closeAtSignal, stopInOrder } from '../stopping.ts';
+import { checkTypes } from './handlers.ts';
+import { watchLoop } from './loop-watch.ts';
 import { wholeNumber } from './options.ts';
 import { say } from './output.ts';
 
@@ -17,42 +24,108 @@ import { say } from './output.ts';
 const LONGEST_GRACE_MS = 250;
 /** The time for the rest of a stop: the last commit, a handler that ignores its signal. */
 const CLOSING_MS = 10_000;
+/** After an endless loop or process.exit() its event waits for the end of its lease. */
+const LONGEST_LEASE_MS = 10_000;
+/** How long a handler may stand at a breakpoint. */
+const DEBUGGING_MS = 600_000;
+const INSPECT_PORT = 9229;
+
+interface Flags {
+  readonly tick?: true;
+  readonly seed?: number;
+  readonly inspect?: number | true;
+  readonly restarted?: true;
+}
 
 export function addDev(program: Command): void {
+  const inspect = `take debuggers on this port of 127.0.0.1 (default: ${INSPECT_PORT})`;
   program
     .command('dev')
     .description('Develop handlers: serve on loopback and DEV_DATABASE_URL, with a mock provider beside.')
     .option('--tick', 'let the mock live: every few seconds something is uploaded, changed or goes live')
     .option('--seed <number>', 'let it live, and the same happens in the same order', wholeNumber())
-    .action(dev);
+    .option('--inspect [port]', inspect, wholeNumber(0, 65_535))
+    .addOption(new Option('--restarted', 'serve, and tell the parent of files').hideHelp())
+    .action((flags: Flags) => (flags.restarted ? serve(flags) : restart(flags)));
+}
+
+/** Loads no handlers, so that nothing in them holds it up: a process of its own serves, and starts again at changes. */
+function restart({ inspect }: Flags): void {
+  const [, program = '', ...args] = process.argv;
+  const port = inspect === true ? INSPECT_PORT : inspect;
+  const execArgv = port === undefined ? [] : [`--inspect=127.0.0.1:${port}`];
+  const env = tellingLoads(); // before the file of settings is read here: it may change
+  let check = new AbortController();
+  const begin = () => {
+    check.abort();
+    check = new AbortController();
+    tellTypes(check.signal).catch(() => {}); // the process that serves says what is wrong with the settings
+    return fork(program, [...args, '--restarted'], { execArgv, env });
+  };
+  const end = restartAtChanges(begin, say);
+  const close = (signal: NodeJS.Signals) => {
+    check.abort();
+    return end(signal);
+  };
+  closeAtSignal({ delay: 2 * CLOSING_MS, close });
+}
+
+/** Says where types do not fit, which stops nothing. */
+async function tellTypes(signal: AbortSignal): Promise<void> {
+  const { result, detail } = await checkTypes(handlersFile(loadConfig()), signal);
+  if (result === 'FAIL' && !signal.aborted) say(`types: ${detail}`);
 }
 
 /** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */
 function devConfig(): Config {
   useDevDatabase();
   const config = loadConfig({ HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DRAIN_MS: '0' });
-  return { ...config, SHUTDOWN_GRACE_MS: Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS) };
+  const times =
+    url() === undefined
+      ? { LEASE_MS: Math.min(config.LEASE_MS, LONGEST_LEASE_MS) }
+      : { LEASE_MS: DEBUGGING_MS, HANDLER_TIMEOUT_MS: DEBUGGING_MS };
+  return { ...config, ...times, SHUTDOWN_GRACE_MS: Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS) };
 }
 
-async function dev({ tick, seed }: { tick?: true; seed?: number }): Promise<void> {
+async function serve({ tick, seed }: Flags): Promise<void> {
+  process.send?.({ files: [envFile(), join(projectFolder(), 'package.json')] });
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); // the parent may have been killed
+  process.channel?.unref();
   const config = devConfig();
   const { stdin } = process;
   const output = openLog(config, await prettyLog(process.stdout));
   const guard = guardProcess(output.log);
-  if (isWatched()) watchBeside(handlersFile(config)); // before they load, as that may fail
   const loaded = await loadApp(config);
-  const app = { ...loaded, handlers: tellingEnds(loaded.handlers, say) };
+  const { SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
+  const app = { ...loaded, handlers: watchLoop(tellingEnds(loaded.handlers, say)) };
   const { log, dropped: droppedLogLines } = output;
   const life = tick || seed !== undefined ? { seed } : undefined;
   const stage = await setDevStage({ config, app, log, droppedLogLines, site: SITE, life });
   const leaveKeys = takeKeys(keysOf(stage.service), stdin, say);
   const stop = () => {
+    if (process.connected) process.disconnect(); // the parent knows by that that the event loop goes on
     leaveKeys();
     return stage.stop();
   };
   stopInOrder({ output, guard, delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, stop });
   say(introduction(stage, config, app));
   if (stdin.isTTY) say('Type r and Enter to handle the last events again, or ? and Enter for all keys.\n');
+}
+
+/** Tells the developer where everything is. */
+function introduction({ mock, service, webhook }: DevStage, config: Config, { handlers }: ReadyApp): string {
+  const lacking = kindNames.filter((kind) => handlers[kind] === undefined);
+  return `receiver  ${webhook.metadata.webhook_url}
+inspector ${service.adminUrl}
+mock      ${mock.url}, with webhook ${webhook.id} for site ${webhook.metadata.name}; it begins anew at each restart
+database  ${resolve(sqlitePathOf(config.DATABASE_URL) ?? '')}, for other commands --dev: npx hookkit events list --dev
+handlers  ${handlersFile(config)}
+          ${lacking.length === 0 ? 'for all kinds' : `none for ${lacking.join(', ')}`}
+${service.pages.map((path) => `page      ${service.adminUrl}/app${path}\n`).join('')}
+Upload a media and watch your handlers:
+
+  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${webhook.metadata.name}"}'
+`;
 }
 
 function keysOf(service: Service): readonly Key[] {
@@ -64,29 +137,6 @@ function keysOf(service: Service): readonly Key[] {
   return [
     { key: 'r', what: 'handle the last events again, up to 20', press: () => replay(false) },
     { key: 'R', what: 'the same with every step of ctx.once', press: () => replay(true) },
-    { key: 'q', what: 'stop', press: interrupt },
+    { key: 'q', what: 'stop', press: () => void process.kill(process.ppid, 'SIGINT') },
   ];
-}
-
-/** Ends this process in order, and `node --watch` with it. */
-function interrupt(): void {
-  process.kill(isWatched() ? process.ppid : process.pid, 'SIGINT');
-}
-
-const LOADED = '**/*.{ts,mts,cts,js,mjs,cjs,json}';
-const HIDDEN = ['**/node_modules', '**/.*'];
-const MOST = 1000;
-
-/**
- * Has `node --watch` see a file that an editor saves by putting a new one in its place. Node watches a file, not its name, and never
- * watches again what it watches already by that name: the second such save would go unnoticed, and all later ones. So each start names
- * the files anew, in words of its own.
- */
-function watchBeside(file: string): void {
-  const folder = dirname(file);
-  // The number of the process, in a way that leads nowhere.
-  const way = [...process.pid.toString(2)].map((digit) => (digit === '1' ? './' : '/')).join('');
-  const paths = globSync(LOADED, { cwd: folder, exclude: HIDDEN }).slice(0, MOST);
-  // What Node itself sends where it runs as the child of `node --watch`.
-  process.send?.({ 'watch:require': paths.map((path) => `${folder}/${way}${path}`) });
 }

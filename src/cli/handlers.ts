@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
@@ -17,6 +17,7 @@ import { stateJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
 import { toVerified } from '../store/verified.ts';
 import { eventOf } from './events/list-and-show.ts';
+import { watchLoop } from './loop-watch.ts';
 import { type BodyFlags, bodyOf, eventId, wholeNumber, withBody } from './options.ts';
 import { members, printFindings, printJson, table, write } from './output.ts';
 import { loadingOnly, withHandlers } from './with-handlers.ts';
@@ -67,11 +68,11 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
   yield missing.length === 0
     ? finding.ok('every kind has a handler')
     : finding[ifMissing](`no handler for ${missing.join(', ')}. ${advice}`);
-  yield checkTypes(handlersFile(config));
+  yield await checkTypes(handlersFile(config));
 }
 
 /** Whether types fit, by the TypeScript and the tsconfig.json of the project that the handlers are in. */
-function checkTypes(file: string): Finding {
+export async function checkTypes(file: string, signal?: AbortSignal): Promise<Finding> {
   const { ok, fail, skipped } = findingsOf('types');
   const project = above(dirname(file), 'tsconfig.json');
   const compiler = above(dirname(file), 'node_modules/typescript/bin/tsc');
@@ -79,8 +80,12 @@ function checkTypes(file: string): Finding {
   if (compiler === undefined)
     return skipped('TypeScript is not installed: npm install --save-dev typescript');
   const args = [compiler, '--noEmit', '--pretty', 'false', '--project', project];
-  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  if (status === 0) return ok(`they fit, says tsc for ${project}`);
+  const { error, stdout } = await new Promise<{ error: Error | null; stdout: string }>((resolve) => {
+    // tsc does not end at other signals.
+    const options = { signal, killSignal: 'SIGKILL' } as const;
+    execFile(process.execPath, args, options, (error, stdout) => resolve({ error, stdout }));
+  });
+  if (!error) return ok(`they fit, says tsc for ${project}`);
   const errors = stdout.split('\n').filter((line) => /\berror TS\d+/.test(line));
   return fail(['they do not fit:', ...errors.slice(0, MOST_ERRORS)].join('\n  '));
 }
@@ -96,7 +101,8 @@ type Flags = BodyFlags & { attempt: number; replay?: true; late?: true; resetSte
 
 const HELP = `
 Nothing is recorded; but what the handler does to other systems is real.
-Exits with 0 if the handler returned nothing, skip() or retry(), and with 1 if it failed.`;
+Exits with 0 if the handler returned nothing, skip() or retry(), and with 1 if it failed, or did
+not let the event loop go on for 5 s.`;
 
 function addTry(handlers: Command): void {
   const command = handlers
@@ -157,9 +163,10 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<EventSt
     states: (query) => withDatabase(config, (open) => open.states(query)),
   };
   const began = systemClock.monotonic();
-  const run = await withHandlers(config, states, (here) =>
-    keptAlive(() => runHandler(event, new AbortController(), { ...options, ...here })),
-  );
+  const run = await withHandlers(config, states, ({ app, log }) => {
+    const watched = { ...app, handlers: watchLoop(app.handlers) };
+    return keptAlive(() => runHandler(event, new AbortController(), { ...options, app: watched, log }));
+  });
   const duration_ms = Math.round(systemClock.monotonic() - began);
   const { id, kind, resource } = event;
   const { type: outcome, state: changes = [] } = run;

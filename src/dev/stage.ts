@@ -1,11 +1,8 @@
-import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import { visibleLine } from '../base/text.ts';
-import { sqlitePathOf } from '../base/url.ts';
 import type { Config } from '../config.ts';
 import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
-import { handlersFile } from '../dispatch/load-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 import { type CreatedWebhook, MockProvider, smallLife } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
@@ -69,26 +66,6 @@ export async function setDevStage({
   if (life) ends.defer(smallLife({ mock, site, clock: systemClock, seed: life.seed }));
   const kept = ends.move();
   return { mock, service, webhook, stop: () => kept.disposeAsync() };
-}
-
-/** Tells the developer where everything is. */
-export function introduction(
-  { mock, service, webhook }: DevStage,
-  config: Config,
-  { handlers }: ReadyApp,
-): string {
-  const lacking = kindNames.filter((kind) => handlers[kind] === undefined);
-  return `receiver  ${webhook.metadata.webhook_url}
-inspector ${service.adminUrl}
-mock      ${mock.url}, with webhook ${webhook.id} for site ${SITE}; it begins anew at each restart
-database  ${resolve(sqlitePathOf(config.DATABASE_URL) ?? '')}, for other commands --dev: npx hookkit events list --dev
-handlers  ${handlersFile(config)}
-          ${lacking.length === 0 ? 'for all kinds' : `none for ${lacking.join(', ')}`}
-${service.pages.map((path) => `page      ${service.adminUrl}/app${path}\n`).join('')}
-Upload a media and watch your handlers:
-
-  curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${SITE}"}'
-`;
 }
 
 /** The same handlers. What each of them did is told in a line; the log has a line for what fails. */

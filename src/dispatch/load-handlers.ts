@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { inspect } from 'node:util';
 import { KitError } from '../base/errors.ts';
+import { isInKit, textOf } from '../base/thrown.ts';
 import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
 import { type DefinedApp, isPromise, mistakeInHandlers, mistakeInLimits } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
@@ -86,10 +86,17 @@ function nameOf(file: string): string {
   return (path.startsWith('..') ? file : path).replace(/(?<=\/)index\.\w+$/, '');
 }
 
-/** The error with its stack up to here. For a missing module, Node also names the module that imports it: that is this one. */
+/**
+ * The error with its stack up to here. Of a syntax error, Node puts the line of code before it. For a missing module, Node also names
+ * the module that imports it: that is this one.
+ */
 function told(cause: unknown): string {
-  const lines = inspect(cause)
+  const stack = cause instanceof SyntaxError ? String(cause.stack) : '';
+  const code = stack.slice(0, Math.max(0, stack.indexOf(SyntaxError.name)));
+  const lines = (code + textOf(cause))
     .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
     .split('\n');
-  return lines.filter((line) => !/^ {4}at .*(node:|load-handlers\.[jt]s)/.test(line)).join('\n');
+  return lines
+    .filter((line) => !(/^ {4}at /.test(line) && (isInKit(line) || line.includes('/commander/'))))
+    .join('\n');
 }

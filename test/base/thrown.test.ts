@@ -41,15 +41,22 @@ describe('the text of an error', () => {
     expect(headlineOf(textOf(thrown))).toBe(headline);
   });
 
-  test('has ten lines of its stack and room for its causes in 4,000 characters, when all of them are enormous', () => {
+  test('has room for its causes in 4,000 characters, when all of them are enormous', () => {
     const places = Array.from({ length: 50 }, (_, index) => `f (file:///srv/x.ts:${index}:1)`);
-    const small = textOf(thrownAt(['node:internal/main:1:2', ...places])).split('\n');
-    expect(small).toEqual(['Error: broken', ...places.slice(0, 10).map((place) => `    at ${place}`)]);
     const outer = thrownAt(places, 'm'.repeat(1_000_000));
     outer.cause = thrownAt(places, 'the cause of it');
     expect(textOf(outer).length).toBeLessThanOrEqual(4000);
     expect(textOf(outer)).toContain('caused by: Error: the cause of it');
   });
+});
+
+test('the stack of an error ends with the last line in a file of the user, and has none of the kit', () => {
+  const [save, handler] = ['save (file:///srv/pages.ts:3:9)', 'media_created (file:///srv/pages.ts:7:5)'];
+  const [once, run] = ['once', 'run-handler'].map((name) => `f (${ROOT}src/dispatch/${name}.ts:1:1)`);
+  const asked = 'ask (file:///srv/node_modules/b.js:3:4)';
+  const places = [asked, 'node:internal/a:1:2', save, `${once}`, handler, `${run}`, asked];
+  expect(textOf(thrownAt(places))).toBe(['Error: broken', asked, save, handler].join('\n    at '));
+  expect(textOf(thrownAt([`${run}`]))).toBe(`Error: broken\n    at ${run}`);
 });
 
 const trap = () => {

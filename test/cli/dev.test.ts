@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
@@ -29,10 +29,19 @@ afterEach(() => {
 });
 
 /** Runs a script of npm in a group of its own, as a terminal does. */
-function run(script: string, settings: Readonly<Record<string, string | number>>): ChildProcess {
+function run(
+  script: string,
+  settings: Readonly<Record<string, string | number>>,
+  args: readonly string[] = [],
+): ChildProcess {
   const texts = Object.entries(settings).map(([name, value]) => [name, String(value)]);
   const env = { ...process.env, ...ofCopies, ...Object.fromEntries(texts) };
-  return spawn('npm', ['run', script], { cwd: copy, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
+  return spawn('npm', ['run', script, '--', ...args], {
+    cwd: copy,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+  });
 }
 
 /** Whether a server listens there. */
@@ -48,6 +57,15 @@ async function isOpen(host: string, port: number): Promise<boolean> {
   }
 }
 
+/** Whether all processes of a group have ended. */
+function isGone(group: number): boolean {
+  try {
+    return !process.kill(group, 0);
+  } catch {
+    return true;
+  }
+}
+
 /** Waits as long as the test has time: how long a process needs to start says nothing. */
 async function until(check: () => boolean): Promise<void> {
   while (!check()) await pause();
@@ -58,12 +76,12 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 const forever =
   'await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));';
 
-/** Handlers that write down what they get; what they are to wait for never ends by itself. */
-function writeHandlers(version: string, waitFor?: string, file = 'tracks.ts'): void {
+/** Handlers that write down what they get; of media_available, the handler does something more. */
+function writeHandlers(version: string, more = '', file = 'tracks.ts'): void {
   const taken = ['media_created', 'media_available'].flatMap((kind) => [
     `  async ${kind}(_event, ctx) {`,
     `    appendFileSync(${JSON.stringify(diary)}, \`${version} ${kind} \${ctx.attempt}\\n\`);`,
-    kind === waitFor ? `    ${forever}` : '',
+    `    ${kind === 'media_available' ? more : ''}`,
     '  },',
   ]);
   const lines = [
@@ -88,75 +106,103 @@ async function again(act: () => boolean | Promise<boolean>, check: () => boolean
   }
 }
 
-test('npm run dev serves on loopback with the mock beside it, starts again when a handler file changes, and leaves nothing', async () => {
-  writeHandlers('first', 'media_available');
-  const ports = [await freePort(), await freePort(), await freePort()] as const;
-  const [PORT, ADMIN_PORT, MOCK_PORT] = ports;
-  running = run('dev', { HOST: '0.0.0.0', PORT, ADMIN_PORT, MOCK_PORT });
-  const exited = once(running, 'close');
+/** Runs `npm run dev`, and reads what it prints. */
+async function runDev(args: readonly string[] = []) {
+  const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
+  const child = run('dev', { HOST: '0.0.0.0', PORT, ADMIN_PORT, MOCK_PORT }, args);
+  running = child;
+  const exited = once(child, 'close');
   let output = '';
-  for (const stream of [running.stdout, running.stderr]) {
+  for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk) => {
       output += chunk;
     });
   }
   const told = (what: string) => output.split(what).length - 1;
   const starts = () => told('watch your handlers');
-  /**
-   * Saves until Node says that it starts anew: it watches files anew at each start, and may miss a save before. To save while it starts
-   * would only have it start once more.
-   */
-  const saved = (save: () => void) => {
-    const before = told('Restarting');
-    const act = () => {
-      save();
-      return true;
-    };
-    return again(act, () => told('Restarting') > before);
-  };
-  /** Uploads media until a handler has written that. What a mock has not sent when it is started anew, nobody sends. */
-  const uploaded = (line: string) => {
-    const act = async () => {
-      const media = { method: 'POST', body: '{"site_id":"devSite1"}' };
-      const answer = await fetch(`http://127.0.0.1:${MOCK_PORT}/_mock/media`, media).catch(() => undefined);
-      if (answer) expect(answer.status).toBe(201);
-      return answer !== undefined;
-    };
-    return again(act, () => readFileSync(diary, 'utf8').includes(line));
-  };
-
   await until(() => starts() === 1);
-  for (const port of ports) {
-    expect(output).toContain(`http://127.0.0.1:${port}`);
+  return {
+    ports: [PORT, ADMIN_PORT, MOCK_PORT],
+    output: () => output,
+    starts,
+    /** Saves, and waits until that is seen. */
+    async saved(save: () => void): Promise<void> {
+      const before = told('tracks.ts has changed');
+      save();
+      await until(() => told('tracks.ts has changed') > before);
+    },
+    /** Uploads media until a handler has written that. What a mock has not sent when it is started anew, nobody sends. */
+    uploaded(line: string): Promise<void> {
+      const act = async () => {
+        const media = { method: 'POST', body: '{"site_id":"devSite1"}' };
+        const answer = await fetch(`http://127.0.0.1:${MOCK_PORT}/_mock/media`, media).catch(() => undefined);
+        if (answer) expect(answer.status).toBe(201);
+        return answer !== undefined;
+      };
+      return again(act, () => readFileSync(diary, 'utf8').includes(line));
+    },
+    /** Presses Ctrl-C. */
+    async interrupt(): Promise<void> {
+      const group = -present(child.pid);
+      process.kill(group, 'SIGINT');
+      await exited;
+      await until(() => isGone(group));
+      for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
+    },
+  };
+}
+
+test('npm run dev serves on loopback with the mock beside it, starts again when a handler file changes, and leaves nothing', async () => {
+  writeHandlers('first', forever);
+  const inspected = await freePort();
+  const dev = await runDev([`--inspect=${inspected}`]);
+  for (const port of dev.ports) {
+    expect(dev.output()).toContain(`http://127.0.0.1:${port}`);
     expect(await isOpen('127.0.0.1', port)).toBe(true);
     expect(await isOpen('127.0.0.2', port)).toBe(false);
   }
-  expect(output).toContain(join(copy, 'data/dev.db'));
+  expect(dev.output()).toContain(join(copy, 'data/dev.db'));
   expect(existsSync(join(copy, 'data/dev.db'))).toBe(true);
   expect(existsSync(join(copy, 'data/receiver.db'))).toBe(false);
 
-  await uploaded('first media_available');
-  await saved(() => writeFileSync(join(copy, 'src/handlers/tracks.ts'), 'export const tracks = {\n'));
-  await until(() => output.includes('src/handlers/ does not load'));
-  await saved(() => writeHandlers('second'));
+  await dev.uploaded('first media_available');
+  await dev.saved(() => writeFileSync(join(copy, 'src/handlers/tracks.ts'), 'export const tracks = {\n'));
+  await until(() => dev.output().includes('src/handlers/ does not load'));
+  cpSync(join(import.meta.dirname, '../../tsconfig.json'), join(copy, 'tsconfig.json'));
+  await dev.saved(() => writeHandlers('second', "const wrong: number = 'text';"));
   // What the first version had not ended is the second's.
   await until(() => readFileSync(diary, 'utf8').includes('second media_available'));
-  await uploaded('second media_created');
+  await dev.uploaded('second media_created');
+  await until(() => /tracks\.ts\(\d+,\d+\): error TS2322/.test(dev.output()));
+  rmSync(join(copy, 'tsconfig.json')); // the checks take time
 
   // As editors save that put a new file in the place of the old one.
-  const atSecond = starts();
-  await saved(() => {
-    writeHandlers('third', undefined, 'tracks.new');
-    renameSync(join(copy, 'src/handlers/tracks.new'), join(copy, 'src/handlers/tracks.ts'));
-  });
-  await until(() => starts() > atSecond);
-  await uploaded('third media_available');
+  for (const version of ['third', 'fourth']) {
+    await dev.saved(() => {
+      writeHandlers(version, '', 'tracks.new');
+      renameSync(join(copy, 'src/handlers/tracks.new'), join(copy, 'src/handlers/tracks.ts'));
+    });
+    await dev.uploaded(`${version} media_available`);
+  }
+  expect(await (await fetch(`http://127.0.0.1:${inspected}/json/list`)).text()).toContain('hookkit.js');
+  await dev.interrupt();
+});
 
-  const group = -present(running.pid);
-  process.kill(group, 'SIGINT');
-  await exited;
-  expect(() => process.kill(group, 0)).toThrow('ESRCH');
-  for (const port of ports) expect(await isOpen('127.0.0.1', port)).toBe(false);
+test('npm run dev names the event and the line of an endless loop, runs the mended handler, and ends within another one', async () => {
+  writeHandlers('endless', 'while (ctx) {}');
+  const dev = await runDev();
+  await dev.uploaded('endless media_available');
+  await until(() => dev.output().includes('starts again when a file changes'));
+  expect(dev.output()).toMatch(
+    /stood still for 5 s:\n {4}at media_available \(file:.*\/tracks\.ts:10:\d+\)\nat work for \d+ ms: media_available of media:\w+, event \S+\n/,
+  );
+  await dev.saved(() => writeHandlers('mended'));
+  await until(() => readFileSync(diary, 'utf8').includes('mended media_available 2'));
+  const before = dev.starts();
+  await dev.saved(() => writeHandlers('again', 'while (ctx) {}'));
+  await until(() => dev.starts() > before);
+  await dev.uploaded('again media_available');
+  await dev.interrupt();
 });
 
 // As the button of an editor ends it: a terminal would signal all of them.
@@ -170,13 +216,7 @@ test.each(['dev', 'demo'])(
     const group = -present(running.pid);
     while (!(await isOpen('127.0.0.1', PORT))) await pause();
     running.kill('SIGTERM');
-    await until(() => {
-      try {
-        return !process.kill(group, 0);
-      } catch {
-        return true;
-      }
-    });
+    await until(() => isGone(group));
     for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
   },
 );

@@ -59,6 +59,22 @@ test('runs the handler for a stored event, uses the results of its steps, and le
   ]);
 });
 
+test('an endless loop ends a try with its event and line, when no debugger is there to hold it up', async () => {
+  const held = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8000)';
+  const handlers = { endless: 'for (;;) {}', held };
+  const runs = Object.entries(handlers).map(([name, text]) => {
+    const debugged = name === 'held' ? "(await import('node:inspector')).open(0, '127.0.0.1');" : '';
+    const file = `${debugged}\nexport const handlers = { media_deleted() {\n${text};\n} };`;
+    return run(['try', '--kind', 'media_deleted', '--media', 'm1'], {
+      env: { HANDLERS: desk().write(`${name}.mjs`, file) },
+    });
+  });
+  const [endless, inspected] = await Promise.all(runs);
+  expect(endless).toMatchObject({ code: 1, stdout: '' });
+  expect(endless?.stderr).toMatch(/at media_deleted \(.*\/endless\.mjs:3:\d+\)\n.*media_deleted of media:m1/);
+  expect(inspected).toMatchObject({ code: 0 });
+});
+
 test('does what docs/handlers.md says, when its commands are typed as they stand there', async () => {
   const commands = commandsOf('handlers.md', 'Try one');
   expect(commands).toHaveLength(2);

@@ -73,7 +73,7 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
   });
   let answer = Promise.withResolvers<Said>();
   thread.on('message', ({ said }: { readonly said?: Said }) => {
-    if (said) answer.resolve(said); // under `node --watch`, threads also tell of the files that they load
+    if (said) answer.resolve(said); // under `hookkit dev`, threads also tell of the files that they load
   });
   const { failed: why } = await answer.promise;
   if (why !== undefined) throw new KitError('STORE_UNUSABLE', why);
