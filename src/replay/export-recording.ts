@@ -127,11 +127,7 @@ export async function writeWholeFile<T>(path: string, work: (write: WriteLines) 
   const draft = isReplaced ? `${target}.${randomUUID()}.draft` : target;
   const file: FileHandle = await writing(() => open(draft, 'w', 0o600)); // notifications are for the owner alone
   try {
-    let written = Promise.resolve();
-    // One after the other, also where several notifications are sent at once.
-    const write: WriteLines = (text) =>
-      (written = written.then(() => writing(() => file.writeFile(visible(text)))));
-    const result = await work(write);
+    const result = await work((text) => writing(() => file.writeFile(visible(text))));
     await writing(() => file.close());
     if (isReplaced) await writing(() => rename(draft, target));
     return result;

@@ -91,25 +91,11 @@ function ofPayload(bytes: Buffer, receivedAt?: number): ReadLine {
 }
 
 /** What of HAR 1.2 is read. Some tools write null for what is not there, and bodies in base64. */
-const harSchema = z.object({
-  log: z.object({
-    entries: z.array(
-      z.object({
-        startedDateTime: z.iso.datetime({ offset: true }),
-        request: z.object({
-          method: z.string(),
-          postData: z
-            .object({
-              mimeType: z.string().nullish(),
-              text: z.string().nullish(),
-              encoding: z.string().nullish(),
-            })
-            .nullish(),
-        }),
-      }),
-    ),
-  }),
-});
+const text = z.string().nullish();
+const postData = z.object({ mimeType: text, text, encoding: text }).nullish();
+const request = z.object({ method: z.string(), postData });
+const entry = z.object({ startedDateTime: z.iso.datetime({ offset: true }), request });
+const harSchema = z.object({ log: z.object({ entries: z.array(entry) }) });
 
 /** The requests of a HAR file that post JSON. Their headers are left aside: a replay signs again. */
 function* entriesOf(har: string): Generator<ReadLine & { readonly place: string }> {
@@ -136,18 +122,20 @@ export async function* readRecording(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<ReadLine & { readonly place: string }> {
   const lines = linesOf(chunks);
-  for await (const { number, text } of lines) {
-    if (number === 1 && text !== undefined && HAR.test(text))
-      return yield* entriesOf(await wholeOf(text, lines));
+  let number = 0;
+  for await (const text of lines) {
+    number++;
+    if (text === '') continue;
+    if (number === 1 && HAR.test(text ?? '')) return yield* entriesOf(await wholeOf(text, lines));
     const line = text === undefined ? { problem: 'not valid UTF-8' } : parseLine(text);
     yield { place: `line ${number}`, ...line };
   }
 }
 
 /** All of a file whose first line is read. */
-async function wholeOf(first: string, lines: AsyncIterable<NumberedLine>): Promise<string> {
-  let whole = first;
-  for await (const { text } of lines) {
+async function wholeOf(first: string | undefined, lines: AsyncIterable<string | undefined>): Promise<string> {
+  let whole = first ?? '';
+  for await (const text of lines) {
     if (text === undefined) throw new Error('the HAR file is not valid UTF-8');
     whole += text;
     if (whole.length > LONGEST) throw new Error(`a HAR file is longer than ${LONGEST / MIB} MiB`);
@@ -155,22 +143,11 @@ async function wholeOf(first: string, lines: AsyncIterable<NumberedLine>): Promi
   return whole;
 }
 
-/** A line of a file. */
-interface NumberedLine {
-  /** from 1 */
-  readonly number: number;
-  /** undefined if it is not UTF-8 */
-  readonly text: string | undefined;
-}
-
-/** Splits bytes into lines, without the empty ones. Only one line is in memory at a time. @throws Error if one is too long */
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<NumberedLine> {
-  let number = 0;
+/** Splits bytes into lines; one that is not UTF-8 is undefined. Only one is in memory at a time. @throws Error if one is too long */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string | undefined> {
   for await (const line of splitAtNewlines(chunks)) {
-    number++;
     const bytes = Buffer.from(line, 'latin1');
-    const text = isUtf8(bytes) ? bytes.toString().trim() : undefined;
-    if (text !== '') yield { number, text };
+    yield isUtf8(bytes) ? bytes.toString().trim() : undefined;
   }
 }
 

@@ -26,11 +26,6 @@ export interface Answers {
   readonly sent: number;
   /** how many notifications were not answered with 200, or could not be sent */
   readonly unwanted: number;
-}
-
-/** The result of a replay over HTTP. */
-export interface HttpReplayResult {
-  readonly answers: Answers;
   /** events that were left out, as they have no body any more */
   readonly pruned: number;
 }
@@ -41,7 +36,7 @@ const BROKEN = 'broken line';
 const WANTED: ReadonlySet<string> = new Set(['accepted', 'duplicate', '200']);
 
 /** Sends the events of a source to a receiver as the provider does, each signed with the key of its webhook. */
-export async function replayOverHttp(source: Source, replay: HttpReplay): Promise<HttpReplayResult> {
+export async function replayOverHttp(source: Source, replay: HttpReplay): Promise<Answers> {
   const { to, keys, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const leftOut = new LeftOut((text) => listener.say(text));
@@ -65,7 +60,7 @@ export async function replayOverHttp(source: Source, replay: HttpReplay): Promis
   await sendEach(events, send, { concurrency, signal });
   if (leftOut.broken > 0) counts.set(BROKEN, leftOut.broken);
   const unwanted = [...counts].reduce((sum, [word, count]) => (WANTED.has(word) ? sum : sum + count), 0);
-  return { answers: { counts, sent, unwanted }, pruned: leftOut.pruned };
+  return { counts, sent, unwanted, pruned: leftOut.pruned };
 }
 
 /** How many events are read ahead for each that is sent. */

@@ -43,7 +43,6 @@ type Store = Pick<EventStore, 'replay' | 'count' | 'search' | 'overview'>;
 const PAGE = 200;
 /** Between two commits of a reset. */
 const PAUSE_MS = 20;
-const GRACE_MS = 10_000;
 
 /**
  * Has handlers handle events again: resets the events of the filter to pending, and waits for their ends if the caller
@@ -51,7 +50,7 @@ const GRACE_MS = 10_000;
  * @throws KitError REPLAY_FAILED if it waits, and no process handles the events
  */
 export async function replayToHandlers(store: Store, replay: HandlerReplay): Promise<HandlerReplayResult> {
-  const { dispatcher, graceMs = GRACE_MS, timeoutMs = Infinity } = replay;
+  const { dispatcher, graceMs = 10_000, timeoutMs = Infinity } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const isAwaited = dispatcher !== undefined || replay.isAwaited === true;
   const { ids, ...reset } = await resetMatching(store, replay, { listener, signal });

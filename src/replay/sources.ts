@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { createReadStream, ReadStream } from 'node:fs';
-import { type FileHandle, open, stat, unlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { stat } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
 import type { EventFilter, EventStore, StoredEvent, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import { type Recorded, readRecording } from './recording-lines.ts';
-import { firstLines, type Listener, UNINTERRUPTED } from './replay-listener.ts';
+import { type Listener, UNINTERRUPTED } from './replay-listener.ts';
 
 /** A recorded event for a replay. Its id stays that of the recorded event, even if its body is changed for the replay. */
 export interface RecordedEvent extends VerifiedNotification, Recorded {
@@ -31,8 +28,10 @@ export function recordedEvent(
 export interface Source {
   /** @param leftOut told of what cannot be replayed */
   read(leftOut?: LeftOut): AsyncIterable<RecordedEvent>;
-  close(): Promise<void>;
 }
+
+/** So many broken lines are worth reading; a file that is no recording at all has hundreds of thousands. */
+const MOST_TOLD = 20;
 
 /** Counts what a source has and nobody can replay, and names the first broken lines. */
 export class LeftOut {
@@ -43,12 +42,13 @@ export class LeftOut {
   readonly #say: (text: string) => void;
 
   constructor(say: (text: string) => void) {
-    this.#say = firstLines(say);
+    this.#say = say;
   }
 
   addBroken(place: string, problem: string): void {
     this.broken++;
-    this.#say(`${place}: ${problem}`);
+    if (this.broken <= MOST_TOLD) this.#say(`${place}: ${problem}`);
+    if (this.broken === MOST_TOLD + 1) this.#say('more lines like these are counted, and not named');
   }
 }
 
@@ -71,14 +71,13 @@ export function databaseSource(store: Pick<EventStore, 'received' | 'lastSeq'>, 
         }
       }
     },
-    async close() {},
   };
 }
 
 export interface RecordingOptions {
   readonly filter?: EventFilter;
-  /** how often it is read; a recording that can be read only once is copied if that is more than once */
-  readonly times?: 1 | 2;
+  /** what can be read only once, such as a pipe, is held in memory then */
+  readonly isReadTwice?: boolean | undefined;
   /** ends the reading, even if a pipe keeps it waiting */
   readonly signal?: AbortSignal;
 }
@@ -86,25 +85,29 @@ export interface RecordingOptions {
 /**
  * The events of a recording that a filter takes, read a line at a time.
  * @param from a file, or a stream such as stdin
- * @throws KitError INPUT_INVALID if the recording cannot be read, OUTPUT_FAILED if there is no room for its copy
+ * @throws KitError INPUT_INVALID if the recording cannot be read
  */
 export async function recordingSource(
   from: string | Readable,
-  { filter = {}, times = 1, signal = UNINTERRUPTED }: RecordingOptions = {},
+  { filter = {}, isReadTwice = false, signal = UNINTERRUPTED }: RecordingOptions = {},
 ): Promise<Source> {
   const name = typeof from === 'string' ? from : '-';
   const cannotRead = (cause: unknown): never => {
     throw new KitError('INPUT_INVALID', `cannot read the recording ${name}: ${messageOf(cause)}`, { cause });
   };
   const found = typeof from === 'string' ? await stat(from).catch(cannotRead) : undefined;
-  const original = () => (typeof from === 'string' ? createReadStream(from) : from);
-  const copy = times > 1 && !found?.isFile() ? await copyOf(original(), signal, cannotRead) : undefined;
-  const { size = 0 } = (await copy?.stat()) ?? found ?? {};
+  const open = () => addAbortSignal(signal, typeof from === 'string' ? createReadStream(from) : from);
+  const holding = isReadTwice && !found?.isFile() ? Array.fromAsync(readRecording(open())) : undefined;
+  const held = await holding?.catch((cause) => {
+    signal.throwIfAborted();
+    return cannotRead(cause);
+  });
+  const { size = 0 } = found ?? {};
   return {
     async *read(leftOut = untold()) {
-      const stream = copy?.createReadStream({ start: 0, autoClose: false }) ?? original();
+      const stream = held ? undefined : open();
       try {
-        for await (const { place, ...line } of readRecording(addAbortSignal(signal, stream))) {
+        for await (const { place, ...line } of stream ? readRecording(stream) : (held ?? [])) {
           if (line.problem !== undefined) {
             leftOut.addBroken(place, line.problem);
             continue;
@@ -117,7 +120,6 @@ export async function recordingSource(
         if (!signal.aborted) cannotRead(cause);
       }
     },
-    close: async () => copy?.close(),
   };
 }
 
@@ -143,32 +145,6 @@ function matches(event: RecordedEvent, filter: EventFilter): boolean {
     (isWithin || (filter.since === undefined && filter.until === undefined)) &&
     (q === undefined || event.body.includes(q))
   );
-}
-
-/** Copies a stream into a file without a name: nothing is left of it, however the process ends. */
-async function copyOf(
-  stream: Readable,
-  signal: AbortSignal,
-  cannotRead: (cause: unknown) => never,
-): Promise<FileHandle> {
-  let unread: unknown;
-  stream.once('error', (error) => {
-    unread = error;
-  });
-  let file: FileHandle | undefined;
-  try {
-    const path = join(tmpdir(), `hookkit-${randomUUID()}`);
-    file = await open(path, 'wx+', 0o600);
-    await unlink(path);
-    await file.writeFile(addAbortSignal(signal, stream));
-    return file;
-  } catch (cause) {
-    await file?.close();
-    signal.throwIfAborted();
-    if (cause === unread) cannotRead(cause);
-    const message = `cannot keep the recording in the temporary directory (TMPDIR): ${messageOf(cause)}`;
-    throw new KitError('OUTPUT_FAILED', message, { cause });
-  }
 }
 
 /** How many events are in memory at once. */

@@ -18,7 +18,6 @@ function recordedAt(moments: readonly Moment[]): Source {
         yield recordedEvent({ body, receivedAt: received, webhookId: 'webhook1' }, JSON.parse(body));
       }
     },
-    async close() {},
   };
 }
 
@@ -101,7 +100,6 @@ test('stays as it is, when sent as new without an event time', async () => {
     async *read() {
       yield event;
     },
-    async close() {},
   };
   expect(await sentOf(source, { asNew: true })).toEqual([{ event, at: 500 }]);
 });

@@ -134,7 +134,7 @@ interface Played {
 async function failureAgain({ events, ends, options }: Played, flags: Flags): Promise<string | undefined> {
   const { shuffle, crash, duplicate = 0, seed = randomInt(2 ** 31) } = flags;
   if (flags.seed === undefined && (shuffle || duplicate > 0)) say(`--seed ${seed} repeats this`);
-  const source = { read: () => Readable.from(events), close: async () => {} };
+  const source = { read: () => Readable.from(events) };
   const reading = { clock: systemClock, signal: UNINTERRUPTED };
   const order = await Array.fromAsync(reshaped(source, { shuffle, duplicate, seed }, reading));
   const last = new Map(order.map((event) => [event.resource, event]));

@@ -170,10 +170,10 @@ async function overHttp(sending: Sending): Promise<void> {
       dryRun ? showSending(source, flags) : sendAll(source, sending, signal);
     if (from === undefined)
       return withDatabase(config, (store) => send(sources.databaseSource(store, filter)));
-    const times = asNew && !dryRun ? 2 : 1;
+    const isReadTwice = asNew && !dryRun;
     const recording = from === '-' ? process.stdin : from;
-    const source = await sources.recordingSource(recording, { filter, times, signal });
-    return send(source).finally(() => source.close());
+    const source = await sources.recordingSource(recording, { filter, isReadTwice, signal });
+    return send(source);
   });
 }
 
@@ -198,11 +198,11 @@ async function sendAll(source: sources.Source, sending: Sending, signal: AbortSi
   const keys = await signingKeys(config, flags.secretFile);
   const how = { ...flags, seed, keys, timeoutMs, listener: onStderr, signal };
   const tableOf = ({ counts }: Answers) => countTable(['answer', 'notifications'], counts);
-  const { answers, pruned } = await replayOverHttp(source, how);
+  const answers = await replayOverHttp(source, how);
   if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${tableOf(answers)}`);
   signal.throwIfAborted();
-  if (answers.counts.size === 0) refuseNothing(flags, pruned);
-  if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
+  if (answers.counts.size === 0) refuseNothing(flags, answers.pruned);
+  if (answers.pruned > 0) say(`left out: ${answers.pruned} events whose bodies were pruned`);
   if (flags.json) await printJson(Object.fromEntries(answers.counts));
   else await write(tableOf(answers));
   if (answers.unwanted > 0)
