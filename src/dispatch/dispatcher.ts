@@ -217,9 +217,10 @@ export class Dispatcher {
     const onStoreError = (error: unknown) => this.#storeFailed('store a step of ctx.once', error, claim);
     this.#atWork.add(leased);
     const run = await runHandler(claim, abort, { ...this.#options, onStoreError });
-    const isFull = this.#limits.some(({ kinds, most }) => this.#runningOf(kinds) >= most);
+    const limit = this.#limits.find(({ kinds }) => kinds.includes(slotOf(claim.kind)));
+    const isFull = limit && this.#runningOf(limit.kinds) >= limit.most;
     this.#atWork.delete(leased);
-    if (isFull) this.#wanted.backlog(); // others of its kind may wait
+    if (isFull) this.#wanted.backlog(); // more of its kinds may wait
     this.#claim();
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());

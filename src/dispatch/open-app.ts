@@ -37,7 +37,7 @@ interface OpenOptions {
  * @throws KitError APP_FAILED with what it threw, and where
  */
 export async function openApp(
-  { handlers, limits, onDead, start, settings = {} }: ReadyApp,
+  { start, settings = {}, ...app }: ReadyApp,
   { config, log, store }: OpenOptions,
 ): Promise<OpenApp> {
   const stop = new AbortController();
@@ -68,10 +68,8 @@ export async function openApp(
     throw new TypeError(`it returned ${shown(started)}, and ${must}`);
   });
   return {
+    ...app,
     ctx,
-    handlers,
-    limits,
-    onDead,
     value,
     statuses: statusesClientOf(config),
     async close() {
