@@ -68,7 +68,9 @@ export function receivedOf({ store, clock }: Inspected) {
     let upTo: number;
     do {
       upTo = await store.lastSeq();
-      while (upTo <= place.seq && mayWait()) upTo = await nextLook();
+      // For a few, too: ten readers of a busy receiver would ask for each event.
+      for (let few = upTo < place.seq + limit; few && mayWait(); few = upTo <= place.seq)
+        upTo = await nextLook();
       const page = await store.receivedPage({ filter, after: place.seq, limit, upTo });
       list = page.list;
       place = page.last ?? place;
