@@ -22,16 +22,6 @@ export interface Listening extends Patience {
   readonly filters: object;
 }
 
-/** A page of what was received. */
-interface Page {
-  /** recordings, each with its cursor */
-  readonly lines: readonly string[];
-  /** where the next page begins */
-  readonly cursor: string;
-  /** about how many events come behind */
-  readonly behind: number;
-}
-
 /** How many events a request asks for: they are in memory. */
 const LIMIT = 100;
 /** Proxies end what stays silent for a minute. */
@@ -54,7 +44,7 @@ function growingPause({ signal, say }: Patience) {
  * What a receiver elsewhere has received after a cursor, and then what it receives, until the signal is aborted.
  * @throws KitError REPLAY_FAILED if it refuses the request, such as for its token
  */
-export async function* pagesOf(listening: Listening): AsyncGenerator<Page> {
+export async function* pagesOf(listening: Listening) {
   const { from, signal, say } = listening;
   let { after } = listening;
   let pause = growingPause(listening);
@@ -75,8 +65,8 @@ export async function* pagesOf(listening: Listening): AsyncGenerator<Page> {
   }
 }
 
-/** A page, or why there is none just now. */
-async function pageOf(listening: Listening, after: string, waitS: number): Promise<Page | string> {
+/** Recordings with their cursors, where the next page begins, and about how many events come behind; or why there is no page just now. */
+async function pageOf(listening: Listening, after: string, waitS: number) {
   const { from, token, filters, signal } = listening;
   const url = new URL('api/received', from);
   url.search = `${new URLSearchParams({ ...filters, after, limit: `${LIMIT}`, wait: `${waitS}` })}`;
@@ -95,17 +85,15 @@ async function pageOf(listening: Listening, after: string, waitS: number): Promi
   throw new KitError('REPLAY_FAILED', `${from.href}: ${why}`);
 }
 
-export interface Delivering extends Patience {
-  readonly client: ReceiverClient;
-  readonly keys: SigningKeys;
-}
-
 /**
  * Sends a recording until the receiver takes it.
  * @returns the answer in a word and how long it took; undefined if the signal was aborted first
  * @throws KitError REPLAY_FAILED if no secret is known for its webhook
  */
-export async function deliver({ body, webhookId }: Recorded, delivering: Delivering) {
+export async function deliver(
+  { body, webhookId }: Recorded,
+  delivering: Patience & { readonly client: ReceiverClient; readonly keys: SigningKeys },
+) {
   const { client, keys, signal } = delivering;
   const key = keys.keyFor(webhookId);
   if (!key) {

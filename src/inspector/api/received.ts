@@ -64,18 +64,19 @@ export function receivedOf({ store, clock }: Inspected) {
     const end = clock.now() + wait * 1000;
     const mayWait = () => clock.now() < end && !res.destroyed;
     let place = await receiptOf(after);
+    let from = place.seq; // behind it may be places of transactions that came to nothing
     let list: readonly Received[];
     let upTo: number;
     do {
       upTo = await store.lastSeq();
       // For a few, too: ten readers of a busy receiver would ask for each event.
-      for (let few = upTo < place.seq + limit; few && mayWait(); few = upTo <= place.seq)
-        upTo = await nextLook();
-      const page = await store.receivedPage({ filter, after: place.seq, limit, upTo });
+      for (let few = upTo < from + limit; few && mayWait(); few = upTo <= from) upTo = await nextLook();
+      const page = await store.receivedPage({ filter, after: from, limit, upTo });
       list = page.list;
       place = page.last ?? place;
+      from = page.next ?? upTo;
     } while (list.length === 0 && mayWait());
-    res.set({ 'X-Cursor': cursorOf(place), 'X-Behind': String(Math.max(0, upTo - place.seq)) });
+    res.set({ 'X-Cursor': cursorOf(place), 'X-Behind': String(Math.max(0, upTo - from)) });
     const lines = list.map(({ body, ...one }) => {
       const cursor = cursorOf(one);
       return body === undefined ? '' : `${toLine({ ...one, body, others: { cursor } })}\n`; // retention removed its body
