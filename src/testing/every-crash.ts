@@ -30,7 +30,6 @@ export interface EveryCrashOptions {
 /**
  * Plays a scenario once and learns every point at which the receiver's process could die. Then plays it again for each point,
  * kills the process there, starts it again at once, lets everything settle, and checks.
- * @returns the names of all points
  * @throws Error naming the point whose crash breaks the check; its cause is the error of the check
  * @example
  * await everyCrash(
@@ -46,37 +45,50 @@ export interface EveryCrashOptions {
 export async function everyCrash<W>(
   scenario: Scenario<W>,
   check: Check<W>,
-  { except = [], only, mayDie = false }: EveryCrashOptions = {},
-): Promise<string[]> {
-  const play = playerOf(scenario, check, mayDie);
-  const learned: string[] = [];
-  const failed = await play((name, place) => {
-    if (!except.includes(place)) learned.push(name);
-    return false;
-  });
-  if (failed)
-    throw new Error(`without any crash, the check fails: ${failed.message}`, { cause: failed.cause });
-  if (learned.length === 0) throw new Error('the scenario brings about no event: deliver something');
-  const points = only === undefined ? learned : learned.filter((name) => name === only);
-  if (points.length === 0)
-    throw new Error(`the scenario has no point "${only}": it has ${learned.join(', ')}`);
-  for (const name of points) await playCrash(play, name);
-  return learned;
+  options: EveryCrashOptions = {},
+): Promise<void> {
+  const broken = await crashThatBreaks(playerOf(scenario, check, options.mayDie), options);
+  if (!broken) return;
+  const { point, failed } = broken;
+  const alone = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
+  const what =
+    point === undefined
+      ? 'without any crash, the check fails: '
+      : `a crash ${point} breaks the check.\n${alone}\n`;
+  throw new Error(what + failed.message, { cause: failed.cause });
 }
 
-async function playCrash(play: Player, name: string): Promise<void> {
-  let isReached = false;
-  const failed = await play((reached) => {
-    isReached ||= reached === name;
-    return reached === name;
+/** What breaks a check: nothing but the scenario, or a crash at a point. */
+export interface Broken {
+  readonly point?: string;
+  readonly failed: Error;
+}
+
+/** Plays without a crash, then with one at each point. @returns the first that breaks the check; undefined if none does */
+export async function crashThatBreaks(
+  play: Player,
+  { except = [], only }: EveryCrashOptions,
+): Promise<Broken | undefined> {
+  const points: string[] = [];
+  const failed = await play((name, place) => {
+    if (!except.includes(place)) points.push(name);
+    return false;
   });
-  const alone = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(name)} })`;
-  if (failed)
-    throw new Error(`a crash ${name} breaks the check.\n${alone}\n${failed.message}`, {
-      cause: failed.cause,
+  if (failed) return { failed };
+  if (points.length === 0) throw new Error('the scenario brings about no event: deliver something');
+  if (only !== undefined && !points.includes(only))
+    throw new Error(`the scenario has no point "${only}": it has ${points.join(', ')}`);
+  for (const point of only === undefined ? points : [only]) {
+    let isReached = false;
+    const failed = await play((name) => {
+      isReached ||= name === point;
+      return name === point;
     });
-  if (!isReached)
-    throw new Error(`the scenario takes another way each time: it did not come to "${name}" again`);
+    if (failed) return { point, failed };
+    if (!isReached)
+      throw new Error(`the scenario takes another way each time: it did not come to "${point}" again`);
+  }
+  return undefined;
 }
 
 /**
@@ -91,7 +103,7 @@ export type Player = (
 ) => Promise<Error | undefined>;
 
 /** @param mayDie whether events may end as dead; if not, that breaks the check, too */
-export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie: boolean): Player {
+export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie = false): Player {
   return async (plan, then = async () => {}) => {
     await using started = new AsyncDisposableStack();
     const kits: TestReceiver[] = [];
@@ -105,8 +117,8 @@ export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie: bool
     const [kit] = kits;
     if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
     await then(kit);
-    for (const one of kits) await one.settled();
     try {
+      for (const one of kits) await one.settled();
       await check(kit, world);
       const dead = mayDie ? [] : await kit.events({ status: 'dead' });
       if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');

@@ -39,20 +39,13 @@ export const SECRET = 'the secret of the kit for tests, for every webhook';
 export function appOf({ handlers: given, app: made, settings = {}, ...options }: KitOptions): ReadyApp {
   if (given && made)
     throw new TypeError('testReceiver takes either { handlers } or { app }: an app has its handlers');
-  const app = typeof made === 'function' ? made() : made;
-  const {
-    settings: schema,
-    handlers,
-    start,
-    routes,
-    limits,
-    onDead,
-  } = app ?? {
+  const app = (typeof made === 'function' ? made() : made) ?? {
     handlers: (typeof given === 'function' ? given() : given) as Handlers,
   };
+  const { settings: schema, handlers, start }: DefinedApp = app;
   const isObject = typeof handlers === 'object' && handlers !== null && !isPromise(handlers);
   const mistake = isObject
-    ? (mistakeInHandlers(handlers) ?? mistakeInLimits({ limits }))
+    ? (mistakeInHandlers(handlers) ?? mistakeInLimits(app))
     : 'no object of handlers: await it if it is a promise';
   if (mistake !== undefined) throw new TypeError(`there is ${mistake}`);
   const names = [...variableNames, ...Object.keys(schema?.shape ?? {})];
@@ -60,10 +53,7 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
   if (odd !== undefined)
     throw new TypeError(`there is no setting ${odd}: .env.example lists those of the kit`);
   return {
-    handlers,
-    routes,
-    limits,
-    onDead,
+    ...app,
     settings: schema && parseSettings(schema, settings, TOLD),
     start: 'resources' in options ? () => ({ app: options.resources }) : start,
   };

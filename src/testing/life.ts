@@ -1,24 +1,22 @@
-import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import http, { type IncomingMessage, type RequestListener } from 'node:http';
-import type { Socket } from 'node:net';
-import { duplexPair } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import express from 'express';
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import { largestHead } from '../base/http-server.ts';
-import type { VirtualClock } from '../base/virtual-clock.ts';
+import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Config } from '../config.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { wrapHandlers } from '../dispatch/handler.ts';
 import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
+import { LocalServer } from '../mock/local-server.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { Keyring } from '../receiver/keyring.ts';
 import { Quarantine } from '../receiver/quarantine.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { type CrashPlace, type CrashPoint, watched } from './crash-points.ts';
+import { LeftBehind } from './left-behind.ts';
+import { inTimeOf, routeTimers } from './virtual-timers.ts';
 
 export interface LifeOptions {
   readonly config: Config;
@@ -50,6 +48,9 @@ process.on('exit', () => {
  */
 export class Life {
   readonly clock: VirtualClock;
+  /** that of the timers of the app's `start` */
+  readonly appClock: VirtualClock;
+  readonly #leftBehind = new LeftBehind();
   readonly #options: LifeOptions;
   readonly #over = Promise.withResolvers<undefined>();
   #state: 'alive' | 'stopped' | 'crashed' = 'alive';
@@ -61,6 +62,7 @@ export class Life {
   constructor(options: LifeOptions) {
     this.#options = options;
     this.clock = options.clock;
+    this.appClock = new VirtualClock(options.clock.now());
   }
 
   async begin(): Promise<this> {
@@ -72,21 +74,17 @@ export class Life {
     const keyring = new Keyring({ ...parts, clock: systemClock, config });
     this.#opened.defer(() => keyring.stop());
     await keyring.start();
-    const app = await openApp(ready, { config, log, store });
+    if (ready.start) this.#opened.defer(routeTimers());
+    const app = await inTimeOf(this.appClock, () => openApp(ready, { config, log, store }));
     this.#opened.defer(() => app.close());
     const pages = await appPages(ready, app);
-    const handlers = wrapHandlers(
-      ready.handlers,
-      (handler) => (event, ctx) => this.#during('handlers', () => onRun(() => handler(event, ctx))),
-    );
-    const { onDead } = ready;
-    const running = {
-      ...app,
-      handlers,
-      statuses: statuses(),
-      onDead:
-        onDead && ((...dead: Parameters<typeof onDead>) => this.#during('handlers', () => onDead(...dead))),
-    };
+    const handlers = wrapHandlers(ready.handlers, (handler, kind) => {
+      const watched = this.#leftBehind.of(handler, kind);
+      return (event, ctx) => this.#during('handlers', () => onRun(() => watched(event, ctx)));
+    });
+    const { onDead = () => {} } = ready;
+    const told: typeof onDead = (...dead) => this.#during('handlers', () => onDead(...dead));
+    const running = { ...app, handlers, statuses: statuses(), onDead: told };
     const dispatcher = new Dispatcher({ ...parts, config, app: running, random: () => 0.5 });
     const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });
@@ -130,9 +128,26 @@ export class Life {
     if (this.#state === 'crashed') await new Promise<never>(() => {});
   }
 
+  /** Time goes on; no process has it that is over. */
+  leap(time: number): void {
+    this.clock.leap(time);
+    if (!this.isOver) this.appClock.leap(time);
+  }
+
+  /** What handlers have left behind; nothing once they have crashed. */
+  leftBehind(): string[] {
+    return this.#state === 'crashed' ? [] : this.#leftBehind.take();
+  }
+
+  /** Events that were replayed are ready. */
+  wake(): void {
+    this.#dispatcher?.wake();
+  }
+
   /** Kills the process. */
   crash(): void {
     this.#state = 'crashed';
+    this.#leftBehind.stop();
     this.#over.resolve(undefined);
   }
 
@@ -142,6 +157,7 @@ export class Life {
     if (this.#state === 'alive') this.#state = 'stopped';
     this.#over.resolve(undefined);
     begun.delete(this);
+    this.#leftBehind.stop();
     await this.#opened.disposeAsync();
   }
 
@@ -171,32 +187,5 @@ export class Life {
           });
       },
     });
-  }
-}
-
-/** An HTTP server without a port: its requests come over pairs of streams, and everything else of HTTP is as ever. */
-export class LocalServer {
-  readonly #server: http.Server;
-
-  /** @param maxHeaderSize in bytes */
-  constructor(listener: RequestListener, maxHeaderSize: number = http.maxHeaderSize) {
-    this.#server = http.createServer({ maxHeaderSize }, listener);
-  }
-
-  /** As `fetch` does, with a text as body. @throws Error if the server closes the connection without an answer */
-  async fetch(url: string, { method = 'GET', headers, body }: RequestInit = {}): Promise<Response> {
-    const [near, far] = duplexPair();
-    this.#server.emit('connection', far);
-    const request = http.request(url, {
-      method,
-      headers: { ...Object.fromEntries(new Headers(headers)), connection: 'close' },
-      createConnection: () => near as Socket,
-    });
-    request.end(body ?? undefined);
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const answer = await text(response);
-    const given = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
-    const init = { status: response.statusCode ?? 0, headers: Object.fromEntries(given) };
-    return new Response(answer === '' ? null : answer, init);
   }
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { pause, systemClock } from '../base/clock.ts';
@@ -7,6 +8,7 @@ import { visibleLog } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
 import { MockProvider } from '../mock/index.ts';
+import { LocalServer } from '../mock/local-server.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { StatusesClient } from '../provider/index.ts';
@@ -18,7 +20,7 @@ import type { Attempt, EventFilter, StoredEvent } from '../store/event-store.ts'
 import { openStore } from '../store/open.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { appOf, configOf, type KitOptions, SECRET } from './kit-options.ts';
-import { Life, LocalServer } from './life.ts';
+import { Life } from './life.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
 /** Decides at every point that the receiver reaches whether its process dies there, to be started again at once. */
@@ -80,6 +82,8 @@ export class TestReceiver {
   readonly #store;
   readonly #lines: string[] = [];
   readonly #log;
+  /** runs what is the mock's: not in the scope of the handler that calls it */
+  readonly #aside = AsyncLocalStorage.snapshot();
   /** made when it is first asked: it has some sixty routes */
   #mockServer: LocalServer | undefined;
   /** The requests that handlers have made to the scheduled statuses API. */
@@ -190,12 +194,14 @@ export class TestReceiver {
     const ms = typeof time === 'number' ? time : (durationOf(time) ?? Number.NaN);
     if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, or 10m`);
     await this.#pass(ms);
+    await this.#failOnLeftBehind();
   }
 
   /** Resolves when what is ready was handled; time does not go on, so that retries wait. @throws as `settled` */
   async handled(): Promise<void> {
     await this.#pass(GATHER_MS); // after so long new events are claimed
     await this.#rest();
+    await this.#failOnLeftBehind();
   }
 
   /**
@@ -214,6 +220,17 @@ export class TestReceiver {
       await this.#pass(Math.max(0, next - this.now()));
     }
     throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
+  }
+
+  /**
+   * Replays events, as `hookkit events replay` does: `settled` then has their handlers run again.
+   * @param filter all events without one @param options `resetSteps`: the steps of `ctx.once` run again, too
+   * @returns how many are replayed
+   */
+  async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
+    const { events } = await (await this.#store).replay(filter, options);
+    (await this.#life)?.wake();
+    return events;
   }
 
   /** An event, or the only one. @throws Error if there is none, or none was named and there are several */
@@ -299,6 +316,7 @@ export class TestReceiver {
     await this.#endLife();
     for (const life of this.#lives) await life.end();
     await (await this.#store).close();
+    await this.#failOnLeftBehind();
     if (this.#plan) return;
     const missed = this.#armed.splice(0).map(({ what, place }) => `"${what}" (${place.split(' ')[0]})`);
     if (missed.length > 0) throw new Error(`crashAt: no handler came to the step ${missed.join(', ')}`);
@@ -354,6 +372,11 @@ export class TestReceiver {
   async record(file: string): Promise<void> {
     const store = await this.#store;
     await writeWholeFile(file, (write) => exportRecording(store, { filter: {}, write }));
+  }
+
+  async #failOnLeftBehind(): Promise<void> {
+    const found = (await this.#life)?.leftBehind() ?? [];
+    if (found.length > 0) throw new Error(found.join('\n'));
   }
 
   async #stored(filter: EventFilter): Promise<readonly StoredEvent[]> {
@@ -435,8 +458,10 @@ export class TestReceiver {
       const { method = 'GET', body } = init;
       const { href, pathname, search } = new URL(String(input));
       await life?.reach('before call', `${method} ${pathname}`);
-      this.#mockServer ??= new LocalServer(this.provider.app(MOCK_NAME));
-      const answer = await this.#mockServer.fetch(href, init);
+      const answer = await this.#aside(() => {
+        this.#mockServer ??= new LocalServer(this.provider.app(MOCK_NAME));
+        return this.#mockServer.fetch(href, init);
+      });
       const sent = typeof body === 'string' ? JSON.parse(body) : undefined;
       if (life)
         this.statusesCalls.push({ method, path: pathname + search, body: sent, status: answer.status });
@@ -483,9 +508,10 @@ export class TestReceiver {
       const event = life?.isAtWork
         ? (life.clock.nextDue() ?? end)
         : Math.max(soon, end > soon ? await this.#nextEvent() : end);
-      const moment = Math.min(end, event, this.#clock.nextDue() ?? end);
+      const timers = [this.#clock.nextDue(), life?.isOver ? undefined : life?.appClock.nextDue()];
+      const moment = Math.min(end, event, ...timers.map((due = end) => due));
       await this.#clock.advance(Math.max(0, moment - this.now()));
-      (await this.#life)?.clock.leap(this.now());
+      (await this.#life)?.leap(this.now());
       await this.#quiet();
     }
   }

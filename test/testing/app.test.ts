@@ -91,6 +91,43 @@ test('pages take forms, and ask for the state of a media or of a channel', async
   expect(JSON.stringify(kit.log())).toContain("state('media:ID') or state('channel:ID'), not 'UUhbHm6C'");
 });
 
+test('timers and dates of start go by the time of the test, those of handlers do not, and a crash ends them', async () => {
+  const swept: string[] = [];
+  const sweeping = defineApp({
+    start({ states }) {
+      const sweep = async () => {
+        const found = await Array.fromAsync(states('media', 'left'));
+        swept.push(`${new Date().toISOString().slice(11, 16)} ${found.length}`);
+      };
+      const hourly = setInterval(sweep, 3_600_000).unref();
+      setTimeout(() => clearInterval(hourly), 9_000_000);
+      clearTimeout(setTimeout(sweep, 1));
+      return { app: { sweep } };
+    },
+    handlers: {
+      async media_available(_event, ctx) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        ctx.state.set('left', Date.now() - ctx.receivedAt.getTime() > 1000);
+      },
+    },
+  });
+  const before = [setTimeout, setInterval, clearTimeout, clearInterval, Date];
+  {
+    await using kit = await testReceiver({ app: sweeping });
+    await kit.deliver('media_available', { media_id: 'M' });
+    await kit.settled();
+    expect(await kit.state('media:M')).toEqual({ left: true });
+    await kit.advance('4h');
+    expect(swept).toEqual(['01:00 1', '02:00 1']);
+    await kit.restart();
+    await kit.advance('1h');
+    await kit.crash();
+    await kit.advance('2h');
+    expect(swept).toEqual(['01:00 1', '02:00 1', '05:00 1']);
+  }
+  expect([setTimeout, setInterval, clearTimeout, clearInterval, Date]).toEqual(before);
+});
+
 test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],

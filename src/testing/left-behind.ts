@@ -1,0 +1,138 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { isDeepStrictEqual } from 'node:util';
+import { promiseHooks } from 'node:v8';
+import { isInUsersFiles, textOf } from '../base/thrown.ts';
+import type { Handler, ResourceState } from '../dispatch/handler.ts';
+
+/** A run of a handler. */
+interface Run {
+  readonly kind: string;
+  isOver: boolean;
+}
+
+/** A promise that was made while a handler ran, or by what the handler set off. */
+interface Made {
+  readonly run: Run;
+  /** has the stack of its making as text, once that is read */
+  readonly at: Error;
+  /** whether it was made of another one, as `then` and `await` do */
+  readonly isDerived: boolean;
+  isAwaited: boolean;
+  /** why it was rejected, where nobody handles that */
+  rejection?: string;
+}
+
+/** Finds what handlers leave behind: calls without `await`, rejections without `catch`, changes of `ctx.state` without `set`. */
+export class LeftBehind {
+  readonly #scope = new AsyncLocalStorage<Run>();
+  /** those that are not judged yet */
+  readonly #made = new Map<Promise<unknown>, Made>();
+  readonly #found = new Set<string>();
+  readonly #endHooks = promiseHooks.createHook({
+    init: (promise, parent) => this.#wasMade(promise, parent !== undefined),
+    settled: (promise) => this.#wasSettled(promise),
+  });
+
+  /** The same handler, watched. */
+  of(handler: Handler<object>, kind: string): Handler<object> {
+    return async (event, ctx) => {
+      const run = { kind, isOver: false };
+      const { state, lost } = watchedState(ctx.state);
+      // What the kit does for a step is not the handler's.
+      const once: typeof ctx.once = (step, fn) =>
+        this.#scope.exit(() =>
+          ctx.once(step, typeof fn === 'function' ? () => this.#scope.run(run, fn) : fn),
+        );
+      try {
+        const outcome = await this.#scope.run(run, () => handler(event, { ...ctx, state, once }));
+        for (const name of lost()) this.#found.add(`the handler of ${kind} ${CHANGED} "${name}"`);
+        return outcome;
+      } finally {
+        run.isOver = true;
+      }
+    };
+  }
+
+  /** What was found since it was last asked for. Ask in a later turn of the event loop than that in which a handler has ended. */
+  take(): string[] {
+    for (const [promise, made] of this.#made) {
+      if (!made.run.isOver) continue;
+      this.#made.delete(promise);
+      const { run, isAwaited, rejection = 'does not await what it calls:' } = made;
+      if (!made.rejection && (isAwaited || !isUsersCall(made))) continue;
+      const places = framesOf(made).filter(isUsers).slice(0, 2);
+      this.#found.add([`the handler of ${run.kind} ${rejection}`, ...places].join('\n'));
+    }
+    const found = [...this.#found];
+    this.#found.clear();
+    return found;
+  }
+
+  stop(): void {
+    this.#endHooks();
+  }
+
+  #wasMade(promise: Promise<unknown>, isDerived: boolean): void {
+    const run = this.#scope.getStore();
+    if (!run) return;
+    const made: Made = { run, at: new Error(), isDerived, isAwaited: false };
+    // All that waits for a promise asks for its constructor. The hooks tell of most, but not of `for await`.
+    const get = () => {
+      made.isAwaited = true;
+      return Object.getPrototypeOf(promise).constructor;
+    };
+    Object.defineProperty(promise, 'constructor', { get, configurable: true });
+    this.#made.set(promise, made);
+  }
+
+  #wasSettled(promise: Promise<unknown>): void {
+    const made = this.#made.get(promise);
+    if (!made) return;
+    const wasRejected = (error: unknown) => {
+      if (!made.isAwaited) made.rejection = `leaves a rejection to nobody: ${textOf(error)}`;
+    };
+    // Before Node looks for unhandled rejections, and tells the test runner, which knows of no handler.
+    process.nextTick(() => {
+      if (made.isAwaited) return;
+      this.#scope.exit(() => promise.catch(wasRejected));
+      made.isAwaited = false;
+    });
+  }
+}
+
+const CHANGED = 'changes a value of ctx.state.get and does not set it, so that the change is lost:';
+
+/** Where a promise was made, without what is of the hooks. */
+function framesOf({ at }: Made): string[] {
+  const lines = String(at.stack).split('\n').slice(1);
+  return lines.filter((line) => !/\bat async |\/left-behind\.|\bnode:internal\/promise_hooks/.test(line));
+}
+
+const isUsers = (frame: string) => !frame.includes('node:') && isInUsersFiles(frame);
+
+/**
+ * Whether a promise is that of a call of the user: made by the user's function, or by one that it calls. What a library or Node makes
+ * for itself is not, nor is what `await` and `Promise.race` make of others.
+ */
+function isUsersCall(made: Made): boolean {
+  const frames = framesOf(made);
+  const [first = '', second = ''] = frames;
+  const isOfItself = made.isDerived
+    ? !first.includes('at Promise.then ') || /at Promise\.(race|all|any|allSettled) /.test(second)
+    : first.includes('at Async-from-Sync Iterator');
+  const called = frames.filter((frame) => !/\(<anonymous>\)$|\bat fetch \(node:/.test(frame));
+  return !isOfItself && called.slice(0, made.isDerived ? 1 : 2).some(isUsers);
+}
+
+/** `ctx.state`, and the names of values that were changed and not set. */
+function watchedState(state: ResourceState) {
+  const given: { readonly name: string; readonly value: unknown; readonly copy: unknown }[] = [];
+  const get: ResourceState['get'] = (name) => {
+    const value = state.get(name);
+    given.push({ name, value, copy: state.get(name) });
+    return value as never; // its type is what the handler says
+  };
+  const isLost = ({ name, value, copy }: (typeof given)[number]) =>
+    !isDeepStrictEqual(value, copy) && isDeepStrictEqual(state.get(name), copy);
+  return { state: { ...state, get }, lost: () => given.filter(isLost).map(({ name }) => name) };
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { defineHandlers, type HandlerContext, type Handlers } from '../../src/index.ts';
+import { type Check, everyCrash, type Happening, matrix, testReceiver } from '../../src/testing/index.ts';
+
+// Each mistake as somebody makes it, with the tool that finds it, and what that says. docs/testing.md has the table.
+
+const MEDIA = { media_id: 'M' };
+const M: Happening = ['media_available', MEDIA];
+
+/** A service that takes calls: with a key, it takes each once. */
+class Service {
+  readonly taken: string[] = [];
+  readonly #keys = new Set<string>();
+
+  async call(what: string, key?: string): Promise<void> {
+    if (key === undefined || !this.#keys.has(key)) this.taken.push(what);
+    if (key !== undefined) this.#keys.add(key);
+  }
+}
+
+const tookOnce: Check<Service> = (_kit, { taken }) => assert.equal(taken.length, 1, `${taken.length} calls`);
+
+const onAvailable = (
+  run: (service: Service, ctx: HandlerContext, media: string) => Promise<unknown>,
+): ((service: Service) => Handlers) => {
+  return (service) =>
+    defineHandlers({ media_available: async (event, ctx) => void (await run(service, ctx, event.media_id)) });
+};
+
+/** What one event of these handlers leads to. */
+async function settled(handlers: Handlers): Promise<void> {
+  const kit = await testReceiver({ handlers });
+  try {
+    await kit.deliver('media_available', MEDIA);
+    await kit.settled();
+  } finally {
+    await kit.stop();
+  }
+}
+
+function crashing(handlersOf: (service: Service) => Handlers): Promise<void> {
+  return everyCrash(async (start) => {
+    const service = new Service();
+    const kit = await start({ handlers: handlersOf(service) });
+    await kit.deliver('media_available', MEDIA);
+    return service;
+  }, tookOnce);
+}
+
+test('a call without an idempotency key: everyCrash', async () => {
+  const bad = onAvailable((service, ctx) => ctx.once('charge', () => service.call('charge')));
+  await expect(crashing(bad)).rejects.toMatchObject({
+    message: expect.stringContaining(
+      'a crash between step charge breaks the check.\n' +
+        'To see it alone: everyCrash(scenario, check, { only: "between step charge" })\n' +
+        '2 calls',
+    ),
+    cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
+  });
+  await crashing(onAvailable((service, ctx) => ctx.once('charge', () => service.call('charge', ctx.id))));
+});
+
+test('a call outside ctx.once: everyCrash', async () => {
+  const bad = onAvailable(async (service, ctx) => {
+    await service.call('charge');
+    await ctx.once('receipt', () => 'sent');
+  });
+  await expect(crashing(bad)).rejects.toThrow('a crash before step receipt breaks the check');
+});
+
+test('an update that is lost among two at once: matrix', async () => {
+  const both: Happening[] = [M, ['media_available', { media_id: 'other' }]];
+  const found = matrix(
+    both,
+    async (start) => {
+      let page: readonly string[] = [];
+      const handlers = defineHandlers({
+        async media_available({ media_id }) {
+          const read = page;
+          await sleep(0);
+          page = [...new Set([...read, media_id])];
+        },
+      });
+      await start({ handlers });
+      return () => page;
+    },
+    (_kit, page) => assert.equal(page().length, 2, `${page().length} on the page`),
+    { most: 1, random: 0 },
+  );
+  await expect(found).rejects.toThrow(/this history breaks the check:\n\n.*1 on the page/s);
+});
+
+test('a list of ctx.state that is changed and not set: each test', async () => {
+  const handlersOf = (adds: (list: string[], ctx: HandlerContext) => void) =>
+    defineHandlers({
+      media_available(_event, ctx) {
+        if (!ctx.state.get('list')) ctx.state.set('list', ['first']);
+        adds(ctx.state.get('list') as string[], ctx);
+      },
+    });
+  await expect(settled(handlersOf((list) => list.push('second')))).rejects.toThrow(
+    'the handler of media_available changes a value of ctx.state.get and does not set it, so that the change is lost: "list"',
+  );
+  await settled(
+    handlersOf((list, ctx) => {
+      list.push('second');
+      ctx.state.set('list', list);
+    }),
+  );
+});
+
+test.each<[string, (service: Service) => unknown]>([
+  ['an async function', (service) => void service.call('mail')],
+  ['one for each of a list', (service) => ['mail'].forEach(async (what) => void (await service.call(what)))],
+  ['one with a catch', (service) => void service.call('mail').catch(() => {})],
+  ['one whose time comes later', () => void new Promise((resolve) => setTimeout(resolve, 60_000).unref())],
+  ['fetch', () => void fetch('data:text/plain,mail')],
+])('a call without await, of %s: each test', async (_what, call) => {
+  const handlers = defineHandlers({
+    media_available: async () => {
+      await sleep(1);
+      call(new Service());
+    },
+  });
+  await expect(settled(handlers)).rejects.toThrow(
+    /^the handler of media_available does not await what it calls:\n {4}at .*planted-bugs\.test\.ts:\d+:\d+/,
+  );
+});
+
+test('a rejection that nobody handles: each test, with its error, and the test runner hears nothing of it', async () => {
+  const handlers = defineHandlers({
+    async media_created() {
+      const refused = Promise.reject(new Error('the service is down'));
+      await sleep(5);
+      return refused;
+    },
+  });
+  const kit = await testReceiver({ handlers, settings: { RETRY_MAX_ATTEMPTS: '1' } });
+  await kit.deliver('media_created');
+  await expect(kit.settled()).rejects.toThrow(
+    /^the handler of media_created leaves a rejection to nobody: Error: the service is down\n.*planted-bugs\.test\.ts:\d+/s,
+  );
+  await kit.stop();
+});
+
+test('what a handler awaits in any way, or leaves to a race, is no mistake', async () => {
+  const work = async () => sleep(1);
+  async function* works() {
+    yield work();
+    yield* [work()];
+  }
+  const handlers = defineHandlers({
+    async media_available() {
+      for await (const _ of works());
+      for await (const _ of [work(), work()]);
+      await Array.fromAsync([work()]);
+      await Promise.all([1, 2].map(work));
+      await Promise.race([work(), sleep(50).then(work), new Promise(() => {})]);
+      await Promise.allSettled([work(), Promise.reject(new Error('handled'))]);
+      const answer = await fetch('data:application/json,{}');
+      await answer.json();
+      return work().finally(work);
+    },
+  });
+  await settled(handlers);
+});
+
+test('a counter that counts again at a replay: matrix', async () => {
+  const scenario = async (start: typeof testReceiver) => {
+    const handlers = defineHandlers({
+      media_updated: (_event, ctx) => ctx.state.set('updates', Number(ctx.state.get('updates') ?? 0) + 1),
+    });
+    await start({ handlers });
+  };
+  const check: Check<void> = async (kit) => {
+    const { updates } = await kit.state('media:M');
+    assert.equal(updates, 1, `${updates} updates`);
+  };
+  await expect(matrix([['media_updated', { media_id: 'M' }]], scenario, check)).rejects.toThrow(
+    `this history breaks the check:
+
+  const kit = await testReceiver({ handlers });
+  await kit.deliver('media_updated', { event_time: '2026-01-01T00:00:00+00:00', media_id: 'M' });
+  await kit.handled();
+  await kit.replay({ kind: 'media_updated' });
+  await kit.settled();
+  // and your check
+
+2 updates`,
+  );
+});
+
+test('two steps of one name: the event says so, at its first attempt', async () => {
+  const bad = onAvailable(async (service, ctx) => {
+    for (const mail of ['first', 'second']) await ctx.once('mail', () => service.call(mail));
+  });
+  await using kit = await testReceiver({ handlers: bad(new Service()) });
+  await kit.deliver('media_available', MEDIA);
+  await kit.handled();
+  const { lastError } = await kit.event();
+  expect(lastError).toContain(
+    'the step "mail" of ctx.once is called twice in one run: give each call a name',
+  );
+});
