@@ -92,54 +92,50 @@ describe('the metadata', () => {
   });
 });
 
-describe('a list', () => {
-  test.each([
-    ['', 'bobby2 alice2 bobby1 alice1'],
-    ['sort=name:asc', 'alice1 alice2 bobby1 bobby2'],
-    ['sort=name', 'bobby2 bobby1 alice2 alice1'],
-    ['sort=description:dsc,%20name:asc', 'bobby1 bobby2 alice1 alice2'],
-    ['q=name:bobby%20site_ids:two', 'bobby2'],
-    ['q=events:channel&page_length=1', 'bobby2', 1, 1],
-    ['page=2&page_length=3', 'alice1', 2, 3],
-    ['page=-1&page_length=abc&page[]=7', 'bobby2 alice2 bobby1 alice1', 1, 10],
-    ['page_length=9999', 'bobby2 alice2 bobby1 alice1', 1, 100],
-  ])('asked for by ?%s has the webhooks %s', async (query, expected, page = 1, page_length = 10) => {
-    for (const site of ['one', 'two']) {
-      for (const [name, description] of [
-        ['alice', 'a'],
-        ['bobby', 'b'],
-      ]) {
-        await create({ name: `${name}${site === 'one' ? 1 : 2}`, description, site_ids: [site] });
-        await stage.mock.advance(1000);
-      }
+test.each([
+  ['', 'bobby2 alice2 bobby1 alice1'],
+  ['sort=name:asc', 'alice1 alice2 bobby1 bobby2'],
+  ['sort=name', 'bobby2 bobby1 alice2 alice1'],
+  ['sort=description:dsc,%20name:asc', 'bobby1 bobby2 alice1 alice2'],
+  ['q=name:bobby%20site_ids:two', 'bobby2'],
+  ['q=events:channel&page_length=1', 'bobby2', 1, 1],
+  ['page=2&page_length=3', 'alice1', 2, 3],
+  ['page=-1&page_length=abc&page[]=7', 'bobby2 alice2 bobby1 alice1', 1, 10],
+  ['page_length=9999', 'bobby2 alice2 bobby1 alice1', 1, 100],
+])('a list asked for by ?%s has the webhooks %s', async (query, expected, page = 1, page_length = 10) => {
+  for (const site of ['one', 'two']) {
+    for (const [name, description] of [
+      ['alice', 'a'],
+      ['bobby', 'b'],
+    ]) {
+      await create({ name: `${name}${site === 'one' ? 1 : 2}`, description, site_ids: [site] });
+      await stage.mock.advance(1000);
     }
-    const { webhooks, ...shown } = (await v2('GET', `/webhooks?${query}`)).json;
-    const names = webhooks.map((one: { metadata: { name: string } }) => one.metadata.name);
-    expect(names.join(' ')).toBe(expected);
-    expect(shown).toEqual({ page, page_length, total: query.includes('site_ids') ? 1 : 4 });
-  });
+  }
+  const { webhooks, ...shown } = (await v2('GET', `/webhooks?${query}`)).json;
+  const names = webhooks.map((one: { metadata: { name: string } }) => one.metadata.name);
+  expect(names.join(' ')).toBe(expected);
+  expect(shown).toEqual({ page, page_length, total: query.includes('site_ids') ? 1 : 4 });
 });
 
-describe('an error', () => {
-  const INVALID = 'Provided authentication credentials are invalid';
-  const NOT_ALLOWED = 'Provided method is not allowed on the targeted resource';
-  test.each<[number, string, string, string, string, Record<string, string>?]>([
-    [401, 'unauthorized', INVALID, 'GET', '/nothing', { Authorization: 'mock-api-secre' }],
-    [401, 'unauthorized', INVALID, 'GET', '/webhooks', {}],
-    [404, 'not_found', 'requested resource could not be found', 'GET', '/webhooks/aaaaaaaa'],
-    [404, 'not_found', 'requested resource could not be found', 'GET', '/nothing'],
-    [405, 'method_not_allowed', NOT_ALLOWED, 'PUT', '/webhooks'],
-  ])('is %d %s "%s", in the envelope and with the five headers, for %s %s %j', async (...row) => {
-    const [status, code, description, method, path, headers] = row;
-    const answer = await v2(method, path, undefined, headers);
-    expect([answer.status, answer.json]).toEqual([status, { errors: [{ code, description }] }]);
-    const named = ['limit', 'remaining'].map((name) => Number(answer.headers.get(`jw-request-${name}`)));
-    expect(named).toEqual([1_000_000, expect.any(Number)]);
-    expect(answer.headers.get('jw-request-id')).toMatch(/^\w{16}$/);
-    expect(answer.headers.get('jw-proxied-request')).toBe('false');
-    expect(answer.headers.get('jw-dashboard-page')).toBe(`${stage.mock.url}/`);
-    if (status === 405) expect(answer.headers.get('allow')).toMatch(/GET, HEAD/);
-  });
+const INVALID = 'Provided authentication credentials are invalid';
+const NOT_ALLOWED = 'Provided method is not allowed on the targeted resource';
+test.each<[number, string, string, string, string, Record<string, string>?]>([
+  [401, 'unauthorized', INVALID, 'GET', '/nothing', { Authorization: 'mock-api-secre' }],
+  [401, 'unauthorized', INVALID, 'GET', '/webhooks', {}],
+  [404, 'not_found', 'requested resource could not be found', 'GET', '/webhooks/aaaaaaaa'],
+  [404, 'not_found', 'requested resource could not be found', 'GET', '/nothing'],
+  [405, 'method_not_allowed', NOT_ALLOWED, 'PUT', '/webhooks'],
+])('an error is %d %s "%s", in the envelope and with the five headers, for %s %s %j', async (...row) => {
+  const [status, code, description, method, path, headers] = row;
+  const answer = await v2(method, path, undefined, headers);
+  expect([answer.status, answer.json]).toEqual([status, { errors: [{ code, description }] }]);
+  const named = ['limit', 'remaining'].map((name) => Number(answer.headers.get(`jw-request-${name}`)));
+  expect(named).toEqual([1_000_000, expect.any(Number)]);
+  expect(answer.headers.get('jw-request-id')).toMatch(/^\w{16}$/);
+  expect(answer.headers.get('jw-proxied-request')).toBe('false');
+  expect(answer.headers.get('jw-dashboard-page')).toBe(`${stage.mock.url}/`);
+  if (status === 405) expect(answer.headers.get('allow')).toMatch(/GET, HEAD/);
 });
 
 describe('requests as real clients send them', () => {
@@ -165,24 +161,22 @@ describe('requests as real clients send them', () => {
   );
 });
 
-describe('the rate limit', () => {
-  const limited = useStage({ rateLimit: 3 });
-  const get = async (given = Authorization) => {
-    const { status, headers } = await ask(`${limited.mock.url}/v2/webhooks`, 'GET', undefined, {
-      Authorization: given,
-    });
-    return [status, headers.get('jw-request-remaining')];
-  };
-  test('counts both forms of a credential for a minute of the clock, and not those that are refused', async () => {
-    expect([await get(), await get('another'), await get(`BEARER  ${Authorization}`), await get()]).toEqual([
-      [200, '2'],
-      [401, '3'],
-      [200, '1'],
-      [200, '0'],
-    ]);
-    await limited.mock.advance(59_999);
-    expect(await get()).toEqual([429, '0']);
-    await limited.mock.advance(1);
-    expect(await get()).toEqual([200, '2']);
+const limited = useStage({ rateLimit: 3 });
+const get = async (given = Authorization) => {
+  const { status, headers } = await ask(`${limited.mock.url}/v2/webhooks`, 'GET', undefined, {
+    Authorization: given,
   });
+  return [status, headers.get('jw-request-remaining')];
+};
+test('the rate limit counts both forms of a credential for a minute of the clock, and not those that are refused', async () => {
+  expect([await get(), await get('another'), await get(`BEARER  ${Authorization}`), await get()]).toEqual([
+    [200, '2'],
+    [401, '3'],
+    [200, '1'],
+    [200, '0'],
+  ]);
+  await limited.mock.advance(59_999);
+  expect(await get()).toEqual([429, '0']);
+  await limited.mock.advance(1);
+  expect(await get()).toEqual([200, '2']);
 });

@@ -75,39 +75,35 @@ describe('a payload', () => {
   });
 });
 
-describe('the resource of a notification', () => {
-  test.each<[object, string | undefined]>([
-    [{ event: 'thumbnail_created', thumbnail_id: 't1', media_id: 'm1' }, 'media:m1'],
-    [{ event: 'channel_active', channel_id: 'c1', media_id: 'm1' }, 'channel:c1'],
-    [{ event: 'media_created', channel_id: 'c1', media_id: 'm:1' }, 'media:m:1'],
-    [{ event: 'a kind to come', media_id: 'm1', channel_id: 'c1' }, 'media:m1'],
-    [{ media_id: ['m1'] }, undefined],
-    [{ media_id: 'a\u0000' }, undefined],
-    [{ event: 'media_created', media_id: '', channel_id: 'c1' }, undefined],
-    [{ event: 'channel_created', media_id: 'm1' }, undefined],
-  ])('of %j is %p', (body, resource) => {
-    expect(resourceOf({ ...body })).toBe(resource);
-  });
+test.each<[object, string | undefined]>([
+  [{ event: 'thumbnail_created', thumbnail_id: 't1', media_id: 'm1' }, 'media:m1'],
+  [{ event: 'channel_active', channel_id: 'c1', media_id: 'm1' }, 'channel:c1'],
+  [{ event: 'media_created', channel_id: 'c1', media_id: 'm:1' }, 'media:m:1'],
+  [{ event: 'a kind to come', media_id: 'm1', channel_id: 'c1' }, 'media:m1'],
+  [{ media_id: ['m1'] }, undefined],
+  [{ media_id: 'a\u0000' }, undefined],
+  [{ event: 'media_created', media_id: '', channel_id: 'c1' }, undefined],
+  [{ event: 'channel_created', media_id: 'm1' }, undefined],
+])('the resource of a notification of %j is %p', (body, resource) => {
+  expect(resourceOf({ ...body })).toBe(resource);
 });
 
-describe('the time of a notification', () => {
-  test.each<[unknown, number | undefined]>([
-    ['2024-08-27T00:20:57+00:00', Date.UTC(2024, 7, 27, 0, 20, 57)],
-    ['2024-08-27T00:20:57Z', Date.UTC(2024, 7, 27, 0, 20, 57)],
-    ['2024-08-26T18:50:57-05:30', Date.UTC(2024, 7, 27, 0, 20, 57)],
-    ['2024-08-27T00:20:57.123456+00:00', Date.UTC(2024, 7, 27, 0, 20, 57, 123)],
-    ['2024-02-29T00:00:00+00:00', Date.UTC(2024, 1, 29)],
-    [undefined, undefined],
-    [1_724_718_057, undefined],
-    ['yesterday', undefined],
-    ['2024-08-27T00:20:57', undefined],
-    ['2023-02-29T00:00:00+00:00', undefined],
-    ['2024-08-27T24:00:00+00:00', undefined],
-    [' 2024-08-27T00:20:57+00:00', undefined],
-    [['2024-08-27T00:20:57+00:00'], undefined],
-  ])('%j is %p, and none where its payload is invalid', (event_time, expected) => {
-    expect(eventTimeOf({ event_time })).toBe(expected);
-    const isKnown = parsePayload({ ...bodyOf('media_created'), event_time }).type === 'known';
-    expect(isKnown).toBe(expected !== undefined);
-  });
+test.each<[unknown, number | undefined]>([
+  ['2024-08-27T00:20:57+00:00', Date.UTC(2024, 7, 27, 0, 20, 57)],
+  ['2024-08-27T00:20:57Z', Date.UTC(2024, 7, 27, 0, 20, 57)],
+  ['2024-08-26T18:50:57-05:30', Date.UTC(2024, 7, 27, 0, 20, 57)],
+  ['2024-08-27T00:20:57.123456+00:00', Date.UTC(2024, 7, 27, 0, 20, 57, 123)],
+  ['2024-02-29T00:00:00+00:00', Date.UTC(2024, 1, 29)],
+  [undefined, undefined],
+  [1_724_718_057, undefined],
+  ['yesterday', undefined],
+  ['2024-08-27T00:20:57', undefined],
+  ['2023-02-29T00:00:00+00:00', undefined],
+  ['2024-08-27T24:00:00+00:00', undefined],
+  [' 2024-08-27T00:20:57+00:00', undefined],
+  [['2024-08-27T00:20:57+00:00'], undefined],
+])('the time of a notification %j is %p, and none where its payload is invalid', (event_time, expected) => {
+  expect(eventTimeOf({ event_time })).toBe(expected);
+  const isKnown = parsePayload({ ...bodyOf('media_created'), event_time }).type === 'known';
+  expect(isKnown).toBe(expected !== undefined);
 });

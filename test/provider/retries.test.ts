@@ -113,38 +113,34 @@ describe('waits', () => {
   });
 });
 
-describe('time-outs', () => {
-  const hangInBody: Script = (response) => response.writeHead(200).write('[');
+const hangInBody: Script = (response) => response.writeHead(200).write('[');
 
-  test.each([
-    ['nothing is answered', hang],
-    ['an answer does not end', hangInBody],
-  ])('end an attempt, when %s, and the call after the last one', async (_, script) => {
-    const { url, got } = await scripted(script);
-    const { statuses, retries } = clientsOf(url, { maxAttempts: 2, timeoutMs: 10 });
-    const error = await failureOf(statuses.get('1'));
-    expect(error).toMatchObject({ code: 'timed_out', cause: { name: 'TimeoutError' } });
-    expect(retries).toMatchObject([{ operation: error.operation, reason: 'no answer in time' }]);
-    expect(got.length).toBeLessThanOrEqual(2);
-  });
+test.each([
+  ['nothing is answered', hang],
+  ['an answer does not end', hangInBody],
+])('time-outs end an attempt, when %s, and the call after the last one', async (_, script) => {
+  const { url, got } = await scripted(script);
+  const { statuses, retries } = clientsOf(url, { maxAttempts: 2, timeoutMs: 10 });
+  const error = await failureOf(statuses.get('1'));
+  expect(error).toMatchObject({ code: 'timed_out', cause: { name: 'TimeoutError' } });
+  expect(retries).toMatchObject([{ operation: error.operation, reason: 'no answer in time' }]);
+  expect(got.length).toBeLessThanOrEqual(2);
 });
 
-describe('a signal', () => {
-  const gone = new Error('never mind');
+const gone = new Error('never mind');
 
-  test('ends a call with its reason, when it is aborted before, while the provider thinks, or during a wait', async () => {
-    const never = await scripted([200, STATUS]);
-    const aborted = { signal: AbortSignal.abort(gone) };
-    await expect(clientsOf(never.url).statuses.get('1', aborted)).rejects.toBe(gone);
-    const thinking = new AbortController();
-    const slow = await scripted(() => thinking.abort(gone));
-    await expect(clientsOf(slow.url).statuses.get('1', thinking)).rejects.toBe(gone);
-    const waiting = new AbortController();
-    const busy = await scripted([500]);
-    const clock = new VirtualClock();
-    const onRetry = () => setImmediate(() => waiting.abort(gone));
-    await expect(clientsOf(busy.url, { onRetry, clock }).statuses.get('1', waiting)).rejects.toBe(gone);
-    expect([never.got.length, slow.got.length, busy.got.length]).toEqual([0, 1, 1]);
-    expect(clock.nextDue()).toBeUndefined();
-  });
+test('a signal ends a call with its reason, when it is aborted before, while the provider thinks, or during a wait', async () => {
+  const never = await scripted([200, STATUS]);
+  const aborted = { signal: AbortSignal.abort(gone) };
+  await expect(clientsOf(never.url).statuses.get('1', aborted)).rejects.toBe(gone);
+  const thinking = new AbortController();
+  const slow = await scripted(() => thinking.abort(gone));
+  await expect(clientsOf(slow.url).statuses.get('1', thinking)).rejects.toBe(gone);
+  const waiting = new AbortController();
+  const busy = await scripted([500]);
+  const clock = new VirtualClock();
+  const onRetry = () => setImmediate(() => waiting.abort(gone));
+  await expect(clientsOf(busy.url, { onRetry, clock }).statuses.get('1', waiting)).rejects.toBe(gone);
+  expect([never.got.length, slow.got.length, busy.got.length]).toEqual([0, 1, 1]);
+  expect(clock.nextDue()).toBeUndefined();
 });

@@ -54,37 +54,35 @@ const SECRETS = [
   'in-the-cookie',
 ].filter((secret) => secret !== '');
 
-describe('the log, at its most talkative, has no token, secret, Authorization or query string', () => {
-  const failing = { record: away, quarantine: away, ping: away };
-  test.each([
-    ['', {}, 200],
-    [
-      ', when the store fails',
-      { wrap: (store: Parameters<typeof storeWith>[0]) => storeWith(store, failing) },
-      503,
-    ],
-    [', when sources are throttled', { env: { REJECT_LIMIT: '1', TRUST_PROXY: '1' } }, 429],
-    [', when the service is stopping', { phase: 'closed' as const }, 503],
-  ])(
-    'after every kind of request%s',
-    async (_when, { env = {}, ...setup }: Parameters<typeof start>[0] & object, status) => {
-      const clock = new VirtualClock();
-      const ticking = setInterval(() => clock.advance(1000), 1); // so that no line is left out
-      const receiver = await start({
-        secrets: { '2yW4KmiG': [SECRET], other: [OTHER] },
-        env: { WEBHOOK_SECRET: FALLBACK, ...env },
-        clock,
-        ...setup,
-      });
-      expect(await everyKindOfRequest(receiver)).toContain(status);
-      clearInterval(ticking);
-      expect(receiver.log.lines.length).toBeGreaterThan(2);
-      const written = receiver.log.lines.join('');
-      for (const secret of SECRETS) expect(written).not.toContain(secret);
-      expect(written.toLowerCase()).not.toContain('authorization"');
-    },
-  );
-});
+const failing = { record: away, quarantine: away, ping: away };
+test.each([
+  ['', {}, 200],
+  [
+    ', when the store fails',
+    { wrap: (store: Parameters<typeof storeWith>[0]) => storeWith(store, failing) },
+    503,
+  ],
+  [', when sources are throttled', { env: { REJECT_LIMIT: '1', TRUST_PROXY: '1' } }, 429],
+  [', when the service is stopping', { phase: 'closed' as const }, 503],
+])(
+  'the log, at its most talkative, has no token, secret, Authorization or query string after every kind of request%s',
+  async (_when, { env = {}, ...setup }: Parameters<typeof start>[0] & object, status) => {
+    const clock = new VirtualClock();
+    const ticking = setInterval(() => clock.advance(1000), 1); // so that no line is left out
+    const receiver = await start({
+      secrets: { '2yW4KmiG': [SECRET], other: [OTHER] },
+      env: { WEBHOOK_SECRET: FALLBACK, ...env },
+      clock,
+      ...setup,
+    });
+    expect(await everyKindOfRequest(receiver)).toContain(status);
+    clearInterval(ticking);
+    expect(receiver.log.lines.length).toBeGreaterThan(2);
+    const written = receiver.log.lines.join('');
+    for (const secret of SECRETS) expect(written).not.toContain(secret);
+    expect(written.toLowerCase()).not.toContain('authorization"');
+  },
+);
 
 describe('a line of the log', () => {
   test('about a refusal has the reason, the first differing path, the source and the request id', async () => {

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Driver from 'better-sqlite3';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
@@ -26,104 +26,100 @@ afterEach(async () => {
   await store.close();
 });
 
-describe('a commit of SQLite', () => {
-  /** What the connection was set to, each time that something began to be committed. */
-  function watched(): string[] {
-    const commits: string[] = [];
-    let to = 'FULL';
-    const { prepare, pragma } = Driver.prototype;
-    Driver.prototype.pragma = function (this: Driver.Database, text: string, ...rest: never[]) {
-      const [, set] = /^synchronous = (\w+)/.exec(text) ?? [];
-      if (set !== undefined) to = set;
-      return pragma.call(this, text, ...rest);
+/** What the connection was set to, each time that something began to be committed. */
+function watched(): string[] {
+  const commits: string[] = [];
+  let to = 'FULL';
+  const { prepare, pragma } = Driver.prototype;
+  Driver.prototype.pragma = function (this: Driver.Database, text: string, ...rest: never[]) {
+    const [, set] = /^synchronous = (\w+)/.exec(text) ?? [];
+    if (set !== undefined) to = set;
+    return pragma.call(this, text, ...rest);
+  };
+  restore = () => Object.assign(Driver.prototype, { prepare, pragma });
+  Driver.prototype.prepare = function (this: Driver.Database, text: string) {
+    const statement = prepare.call(this, text);
+    if (text !== 'COMMIT' || this.readonly) return statement;
+    const { run } = statement;
+    statement.run = (...given: never[]) => {
+      commits.push(to);
+      return run.apply(statement, given);
     };
-    restore = () => Object.assign(Driver.prototype, { prepare, pragma });
-    Driver.prototype.prepare = function (this: Driver.Database, text: string) {
-      const statement = prepare.call(this, text);
-      if (text !== 'COMMIT' || this.readonly) return statement;
-      const { run } = statement;
-      statement.run = (...given: never[]) => {
-        commits.push(to);
-        return run.apply(statement, given);
-      };
-      return statement;
-    } as never;
-    return commits;
-  }
-  let restore = () => {};
-  afterEach(() => restore());
+    return statement;
+  } as never;
+  return commits;
+}
+let restore = () => {};
+afterEach(() => restore());
 
-  test('waits for the disk, when it has an ack or anything else than claims, renewals, wakes and settlements', async () => {
-    const commits = watched();
-    const other = await opened(path);
-    commits.length = 0;
-    const committed = async (work: Promise<unknown>) => {
-      await work;
-      return commits.splice(0).join(' ');
-    };
-    expect(await committed(other.record(notified('media:a')))).toBe('FULL');
-    const [claim] = await polled(other);
-    expect(commits.splice(0)).toEqual(['NORMAL']);
-    if (!claim) throw new Error('nothing was claimed');
-    expect(await committed(other.renew([claim], LEASE_MS))).toBe('NORMAL');
-    expect(await committed(other.saveStep(claim, { name: 'mail', result: '1' }))).toBe('FULL');
-    expect(await committed(other.settle(claim, FAILED))).toBe('NORMAL');
-    expect(await committed(other.wake())).toBe('NORMAL');
-    expect(await committed(other.recover({ held: [], maxAttempts: 4 }))).toBe('FULL');
-    expect(await committed(other.replay({}))).toBe('FULL FULL');
-    expect(await committed(other.ping())).toBe('FULL');
-    expect(await committed(other.addSecret('webhook1', 'secret'))).toBe('FULL');
-    // What shares a commit with an ack waits with it.
-    expect(
-      await committed(Promise.all([other.wake(), other.record(notified('media:b')), polled(other)])),
-    ).toMatch(/^FULL$/);
-    await other.close();
-  });
+test('a commit of SQLite waits for the disk, when it has an ack or anything else than claims, renewals, wakes and settlements', async () => {
+  const commits = watched();
+  const other = await opened(path);
+  commits.length = 0;
+  const committed = async (work: Promise<unknown>) => {
+    await work;
+    return commits.splice(0).join(' ');
+  };
+  expect(await committed(other.record(notified('media:a')))).toBe('FULL');
+  const [claim] = await polled(other);
+  expect(commits.splice(0)).toEqual(['NORMAL']);
+  if (!claim) throw new Error('nothing was claimed');
+  expect(await committed(other.renew([claim], LEASE_MS))).toBe('NORMAL');
+  expect(await committed(other.saveStep(claim, { name: 'mail', result: '1' }))).toBe('FULL');
+  expect(await committed(other.settle(claim, FAILED))).toBe('NORMAL');
+  expect(await committed(other.wake())).toBe('NORMAL');
+  expect(await committed(other.recover({ held: [], maxAttempts: 4 }))).toBe('FULL');
+  expect(await committed(other.replay({}))).toBe('FULL FULL');
+  expect(await committed(other.ping())).toBe('FULL');
+  expect(await committed(other.addSecret('webhook1', 'secret'))).toBe('FULL');
+  // What shares a commit with an ack waits with it.
+  expect(
+    await committed(Promise.all([other.wake(), other.record(notified('media:b')), polled(other)])),
+  ).toMatch(/^FULL$/);
+  await other.close();
 });
 
 const HEADER = 32;
 const FRAME_HEADER = 24;
 
-describe('a cut of power', () => {
-  test('takes nothing that was acknowledged, wherever it cuts the log after the last commit that waited for the disk', async () => {
-    const acked: { readonly id: string; readonly at: number }[] = [];
-    const walSize = () => statSync(`${path}-wal`).size;
-    /** How much of the log was on disk for sure, after each ack. */
-    const marks: { readonly size: number; readonly acked: number }[] = [];
-    for (let round = 0; round < size({ small: 6, full: 60 }); round++) {
-      const list = Array.from({ length: 1 + (round % 4) }, (_, n) => notified(`media:${round % 5}-${n}`));
-      for (const { id } of await Promise.all(list.map((one) => store.record(one))))
-        acked.push({ id, at: round });
-      marks.push({ size: walSize(), acked: acked.length });
-      // Relaxed commits behind it: a cut may take any part of them.
-      for (const claim of await polled(store, { oldest: 2 }))
-        await store.settle(claim, round % 3 ? HANDLED : FAILED);
+test('a cut of power takes nothing that was acknowledged, wherever it cuts the log after the last commit that waited for the disk', async () => {
+  const acked: { readonly id: string; readonly at: number }[] = [];
+  const walSize = () => statSync(`${path}-wal`).size;
+  /** How much of the log was on disk for sure, after each ack. */
+  const marks: { readonly size: number; readonly acked: number }[] = [];
+  for (let round = 0; round < size({ small: 6, full: 60 }); round++) {
+    const list = Array.from({ length: 1 + (round % 4) }, (_, n) => notified(`media:${round % 5}-${n}`));
+    for (const { id } of await Promise.all(list.map((one) => store.record(one))))
+      acked.push({ id, at: round });
+    marks.push({ size: walSize(), acked: acked.length });
+    // Relaxed commits behind it: a cut may take any part of them.
+    for (const claim of await polled(store, { oldest: 2 }))
+      await store.settle(claim, round % 3 ? HANDLED : FAILED);
+  }
+  const [whole, wal] = [readFileSync(path), readFileSync(`${path}-wal`)];
+  const page = whole.readUInt16BE(16);
+  const frames = (wal.length - HEADER) / (page + FRAME_HEADER);
+  expect(Number.isInteger(frames)).toBe(true);
+  const stride = size({ small: Math.ceil(frames / 30), full: 1 });
+  const first = ((marks[0]?.size ?? 0) - HEADER) / (page + FRAME_HEADER); // before it, the tables are not there yet
+  for (let frame = first; frame <= frames; frame += stride) {
+    const end = HEADER + frame * (page + FRAME_HEADER);
+    for (const torn of [0, page / 2]) {
+      const safe = marks.findLast((mark) => mark.size <= end)?.acked ?? 0;
+      const copy = join(folder, 'cut.db');
+      writeFileSync(copy, whole);
+      cpSync(`${path}.key`, `${copy}.key`);
+      writeFileSync(`${copy}-wal`, wal.subarray(0, Math.min(wal.length, end + torn)));
+      const driver = new Driver(copy);
+      const found = new Set(driver.prepare<[], string>('SELECT id FROM events').pluck().all());
+      const ready = driver.prepare(
+        "SELECT count(*) FROM events e WHERE status = 'pending' AND next_at IS NULL AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.resource = e.resource)",
+      );
+      expect([driver.pragma('integrity_check', { simple: true }), ready.pluck().get()]).toEqual(['ok', 0]);
+      driver.close();
+      for (const { id } of acked.slice(0, safe)) expect(found).toContain(id);
+      await rm(copy);
+      for (const end of ['-wal', '-shm']) await rm(copy + end, { force: true });
     }
-    const [whole, wal] = [readFileSync(path), readFileSync(`${path}-wal`)];
-    const page = whole.readUInt16BE(16);
-    const frames = (wal.length - HEADER) / (page + FRAME_HEADER);
-    expect(Number.isInteger(frames)).toBe(true);
-    const stride = size({ small: Math.ceil(frames / 30), full: 1 });
-    const first = ((marks[0]?.size ?? 0) - HEADER) / (page + FRAME_HEADER); // before it, the tables are not there yet
-    for (let frame = first; frame <= frames; frame += stride) {
-      const end = HEADER + frame * (page + FRAME_HEADER);
-      for (const torn of [0, page / 2]) {
-        const safe = marks.findLast((mark) => mark.size <= end)?.acked ?? 0;
-        const copy = join(folder, 'cut.db');
-        writeFileSync(copy, whole);
-        cpSync(`${path}.key`, `${copy}.key`);
-        writeFileSync(`${copy}-wal`, wal.subarray(0, Math.min(wal.length, end + torn)));
-        const driver = new Driver(copy);
-        const found = new Set(driver.prepare<[], string>('SELECT id FROM events').pluck().all());
-        const ready = driver.prepare(
-          "SELECT count(*) FROM events e WHERE status = 'pending' AND next_at IS NULL AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.resource = e.resource)",
-        );
-        expect([driver.pragma('integrity_check', { simple: true }), ready.pluck().get()]).toEqual(['ok', 0]);
-        driver.close();
-        for (const { id } of acked.slice(0, safe)) expect(found).toContain(id);
-        await rm(copy);
-        for (const end of ['-wal', '-shm']) await rm(copy + end, { force: true });
-      }
-    }
-  });
+  }
 });
