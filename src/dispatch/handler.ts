@@ -163,6 +163,7 @@ export function limitsOf({ limits = {} }: Pick<AppDefinition, 'limits'>) {
 /** What is wrong with the limits of an app, as `a limit for ...`; undefined if nothing is. */
 export function mistakeInLimits(app: Pick<AppDefinition, 'limits'>): string | undefined {
   const limits = limitsOf(app);
+  if (limits.some((limit) => !Array.isArray(limit?.kinds))) return 'a limit without a list of kinds';
   const kinds = limits.flatMap((limit) => limit.kinds);
   const odd = kinds.find(isNoKind);
   if (odd !== undefined) return `a limit for ${odd}, ${BUT_THE_KINDS}`;

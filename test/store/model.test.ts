@@ -199,6 +199,14 @@ const claim = (names: readonly string[]) =>
     }
   });
 
+/** At a limit a claim gets nothing, and changes nothing for the claims of others. */
+const claimAtLimit = (names: readonly string[]) =>
+  command(`claim ${names.join(' ') || 'any'} at a limit`, async (_, { store, owner }) => {
+    const limits = [{ kinds: ['media_available'], room: 0 }];
+    const request = { names, oldest: names.length === 0 ? 10 : 0, newest: 2, limits };
+    expect((await store.claim({ ...request, owner, leaseMs: LEASE_MS })).claims).toEqual([]);
+  });
+
 const settle = (n: number, settlement: Settlement) =>
   command(`settle ${n} ${settlement.outcome}`, async (model, { store }) => {
     const running = at([...model.running.values()], n);
@@ -282,6 +290,7 @@ const commands = fc.commands(
     fc.tuple(resources, fc.nat(5)).map(([resource, seconds]) => record(resource, seconds)),
     fc.nat(20).map(repeat),
     fc.subarray(RESOURCES).map(claim),
+    fc.subarray(RESOURCES).map(claimAtLimit),
     fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
     fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
     fc.constant(wake),
