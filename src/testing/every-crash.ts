@@ -1,6 +1,6 @@
 import { messageOf } from '../base/errors.ts';
-import type { CrashPlace, CrashPoint } from './crash-points.ts';
 import type { KitOptions } from './kit-options.ts';
+import type { CrashPlace, CrashPoint } from './life.ts';
 import { TestReceiver } from './test-receiver.ts';
 
 /** Starts the receiver of a scenario, in place of `testReceiver`. */
@@ -47,34 +47,22 @@ export async function everyCrash<W>(
   check: Check<W>,
   options: EveryCrashOptions = {},
 ): Promise<void> {
-  const broken = await crashThatBreaks(playerOf(scenario, check, options.mayDie), options);
-  if (!broken) return;
-  const { point, failed } = broken;
-  const alone = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
-  const what =
-    point === undefined
-      ? 'without any crash, the check fails: '
-      : `a crash ${point} breaks the check.\n${alone}\n`;
-  throw new Error(what + failed.message, { cause: failed.cause });
+  const failed = await crashThatBreaks(playerOf(scenario, check, options.mayDie), options);
+  if (failed) throw failed;
 }
 
-/** What breaks a check: nothing but the scenario, or a crash at a point. */
-export interface Broken {
-  readonly point?: string;
-  readonly failed: Error;
-}
-
-/** Plays without a crash, then with one at each point. @returns the first that breaks the check; undefined if none does */
+/** Plays without a crash, then with one at each point. @returns which breaks the check first, and how; undefined if none does */
 export async function crashThatBreaks(
   play: Player,
   { except = [], only }: EveryCrashOptions,
-): Promise<Broken | undefined> {
+): Promise<Error | undefined> {
   const points: string[] = [];
   const failed = await play((name, place) => {
     if (!except.includes(place)) points.push(name);
     return false;
   });
-  if (failed) return { failed };
+  if (failed)
+    return new Error(`without any crash, the check fails: ${failed.message}`, { cause: failed.cause });
   if (points.length === 0) throw new Error('the scenario brings about no event: deliver something');
   if (only !== undefined && !points.includes(only))
     throw new Error(`the scenario has no point "${only}": it has ${points.join(', ')}`);
@@ -84,7 +72,11 @@ export async function crashThatBreaks(
       isReached ||= name === point;
       return name === point;
     });
-    if (failed) return { point, failed };
+    const alone = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
+    if (failed)
+      return new Error(`a crash ${point} breaks the check.\n${alone}\n${failed.message}`, {
+        cause: failed.cause,
+      });
     if (!isReached)
       throw new Error(`the scenario takes another way each time: it did not come to "${point}" again`);
   }

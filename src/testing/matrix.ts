@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import type { Arbitrary, default as FastCheck } from 'fast-check';
 import { wholeSeconds } from '../base/duration.ts';
+import type { Happening } from '../mock/notifications.ts';
 import type { Kind } from '../notification/kinds.ts';
 import {
-  type Broken,
   type Check,
   crashThatBreaks,
   type EveryCrashOptions,
@@ -11,7 +11,6 @@ import {
   playerOf,
   type Scenario,
 } from './every-crash.ts';
-import type { Happening } from './notifications.ts';
 import type { TestReceiver } from './test-receiver.ts';
 
 /** What happens in a history: as it is done, and as a line of a test. */
@@ -61,14 +60,12 @@ export async function matrix<W>(
   { crashes, most = crashes ? 20 : 300, random = crashes ? 10 : 50, seed, ...options }: MatrixOptions = {},
 ): Promise<void> {
   const play = playerOf(scenario, check, options.mayDie);
-  const failureOf = async (history: History): Promise<Broken | undefined> => {
+  const failureOf = (history: History) => {
     const played: Player = (plan) =>
       play(plan, async (kit) => {
         for (const { act } of history) await act(kit);
       });
-    if (crashes) return crashThatBreaks(played, options);
-    const failed = await played(() => false);
-    return failed && { failed };
+    return crashes ? crashThatBreaks(played, options) : played(() => false);
   };
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
@@ -88,8 +85,8 @@ export async function matrix<W>(
   const { counterexample, seed: its } = await fc.check(property, { numRuns: random, ...(seed && { seed }) });
   if (!counterexample) return;
   const [history] = counterexample;
-  const broken = (await failureOf(history)) ?? { failed: new Error('it fails now and then') };
-  throw errorOf(history, broken, ` of seed ${its}`);
+  const failed = (await failureOf(history)) ?? new Error('it fails now and then');
+  throw errorOf(history, failed, ` of seed ${its}`);
 }
 
 /** With its event time, so that any order of arrival means the same. */
@@ -139,13 +136,9 @@ function randomHistory(fc: typeof FastCheck, deliveries: History, replays: Histo
     );
 }
 
-function errorOf(history: History, { point, failed }: Broken, ofSeed = ''): Error {
-  const [begin, end] =
-    point === undefined
-      ? ['const kit = await testReceiver({ handlers });', 'await kit.settled();\n  // and your check']
-      : ['const kit = await start({ handlers });', `// everyCrash(scenario, check, { only: '${point}' })`];
-  const crash = point === undefined ? '' : `, with a crash ${point}`;
-  const test = [begin, ...history.map(({ line }) => line), end].map((line) => `  ${line}`).join('\n');
-  const message = `this history${ofSeed} breaks the check${crash}:\n\n${test}\n\n${failed.message}`;
-  return new Error(message, { cause: failed.cause });
+function errorOf(history: History, { message, cause }: Error, ofSeed = ''): Error {
+  const begin = 'const kit = await testReceiver({ handlers });';
+  const lines = [begin, ...history.map(({ line }) => line), 'await kit.settled();', '// and your check'];
+  const pasted = lines.map((line) => `  ${line}`).join('\n');
+  return new Error(`this history${ofSeed} breaks the check:\n\n${pasted}\n\n${message}`, { cause });
 }

@@ -9,6 +9,7 @@ import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
 import { MockProvider } from '../mock/index.ts';
 import { LocalServer } from '../mock/local-server.ts';
+import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/notifications.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { StatusesClient } from '../provider/index.ts';
@@ -17,11 +18,11 @@ import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
 import type { Attempt, EventFilter, StoredEvent } from '../store/event-store.ts';
+import { stateJson } from '../store/lists/event-json.ts';
 import { openStore } from '../store/open.ts';
-import type { CrashPoint } from './crash-points.ts';
 import { appOf, configOf, type KitOptions, SECRET } from './kit-options.ts';
+import type { CrashPoint } from './life.ts';
 import { Life } from './life.ts';
-import { type Happening, type MembersOf, notificationOf, SITE } from './notifications.ts';
 
 /** Decides at every point that the receiver reaches whether its process dies there, to be started again at once. */
 export type CrashPlan = (point: CrashPoint) => boolean;
@@ -173,7 +174,7 @@ export class TestReceiver {
    * @param order the order of delivery, as places in that list; without it, the last is delivered first
    */
   async outOfOrder(happened: readonly Happening[], order?: readonly number[]): Promise<Taken[]> {
-    const all = happened.map(([kind, members]) => this.#next(kind, members ?? {}));
+    const all = happened.map(([kind, members = {}]) => this.#next(kind, members));
     const taken: Taken[] = [];
     for (const place of order ?? [...all.keys()].reverse()) {
       const notification = all[place];
@@ -266,8 +267,7 @@ export class TestReceiver {
   async state(resource: string): Promise<Values> {
     if (!resource.includes(':'))
       throw new TypeError(`${resource} is no resource: give media:ID or channel:ID`);
-    const values = await (await this.#store).state(resource);
-    return Object.fromEntries(values.map(({ name, value }) => [name, JSON.parse(value)]));
+    return stateJson(await (await this.#store).state(resource));
   }
 
   /** The lines that the receiver and `ctx.log` have logged, as objects. */

@@ -91,17 +91,18 @@ test('a mistake that takes disorder and a crash together is found, and named by 
   const ordersAlone = { most: 4, random: 0 };
   await matrix(onAndOff, inStep, isIdle, ordersAlone);
   const crashing = { ...ordersAlone, crashes: 'every' } as const;
-  await expect(
-    matrix(onAndOff, inStep, isIdle, crashing),
-  ).rejects.toThrow(`this history breaks the check, with a crash after step show:
+  await expect(matrix(onAndOff, inStep, isIdle, crashing)).rejects.toThrow(`this history breaks the check:
 
-  const kit = await start({ handlers });
+  const kit = await testReceiver({ handlers });
   await kit.deliver('channel_idle', { event_time: '2026-01-01T00:00:01+00:00', channel_id: 'c' });
   await kit.handled();
   await kit.deliver('channel_active', { event_time: '2026-01-01T00:00:00+00:00', channel_id: 'c' });
   await kit.handled();
-  // everyCrash(scenario, check, { only: 'after step show' })
+  await kit.settled();
+  // and your check
 
+a crash after step show breaks the check.
+To see it alone: everyCrash(scenario, check, { only: "after step show" })
 it is active`);
   const elsewhere = { ...crashing, except: ['after step', 'before settle'] } as const;
   await matrix(onAndOff, inStep, isIdle, elsewhere);
