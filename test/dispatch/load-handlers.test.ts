@@ -60,6 +60,10 @@ test.each([
   ],
   ['export const app = { handlers: {}, limits: { cms: 2 } };', 'has a limit for cms, but the kinds are '],
   [
+    'export const app = { handlers: {}, limits: { cms: { most: 2 } } };',
+    'has a limit without a list of kinds',
+  ],
+  [
     'export const app = { handlers: {}, limits: { unknown: 0 } };',
     'has a limit of 0 for unknown: it must be',
   ],

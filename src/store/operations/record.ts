@@ -29,9 +29,7 @@ export function inOrder<K extends string, R extends Readonly<Record<K, string | 
 export const named = (names: readonly string[]): Lane[] =>
   [...new Set(names)].sort().map((resource) => ({ resource }));
 
-export interface Lane {
-  readonly resource: string;
-}
+export type Lane = { readonly resource: string };
 
 /** Opens lanes, or tells open ones of older work. It updates a lane that is there, so that this waits for whoever closes it just now. */
 export function openLanes(d: Dialect): string {

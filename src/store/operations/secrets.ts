@@ -2,10 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { WebhookSecret } from '../stored.ts';
 
-export interface Keyed {
-  /** 32 bytes. Where the database has another key, nothing is done and the result is undefined */
-  readonly key: Uint8Array;
-}
+/** A key of 32 bytes. Where the database has another one, nothing is done and the result is undefined. */
+export type Keyed = { readonly key: Uint8Array };
 
 const KEY_CHECK = "SELECT value FROM meta WHERE name = 'key_check'";
 const SECRETS = `SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets

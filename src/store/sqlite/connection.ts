@@ -173,10 +173,7 @@ function guardFile(path: string): () => void {
 }
 
 /** An operation to be done on a thread. */
-export interface Request {
-  readonly name: string;
-  readonly input: unknown;
-}
+export type Request = { readonly name: string; readonly input: unknown };
 
 export interface Connection {
   /**
