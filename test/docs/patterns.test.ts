@@ -1,11 +1,9 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from '@jest/globals';
-import { type DefinedApp, fail, type Handlers } from '../../src/index.ts';
+import type { DefinedApp, Handlers } from '../../src/index.ts';
 import {
   type Check,
   everyCrash,
@@ -15,7 +13,6 @@ import {
   type TestReceiver,
   testReceiver,
 } from '../../src/testing/index.ts';
-import { listeningOn } from '../mock/support/listening.ts';
 import { present } from '../support/only.ts';
 import { size } from '../support/sizes.ts';
 import { placed, snippetsOf } from '../support/snippets.ts';
@@ -145,21 +142,4 @@ test('a kind that the kit does not know is handled, and any other is skipped', a
     { status: 'handled', resource: 'media:UUhbHm6C' },
     { status: 'skipped', lastError: 'no handler for media_invented' },
   ]);
-});
-
-test('a dead event goes to the chat, with its id and the first line of its error', async () => {
-  const { alarmed } = await pattern<{ alarmed(handlers: Handlers): DefinedApp }>('alarm.ts');
-  const posted: unknown[] = [];
-  const { url, close } = await listeningOn(
-    createServer(async (request, response) => {
-      posted.push(await json(request));
-      response.end();
-    }),
-  );
-  const app = alarmed({ media_available: () => fail('no page\nfor it') });
-  await using kit = await testReceiver({ app, settings: { CHAT_URL: url } });
-  const { id } = await kit.deliver('media_available', MEDIA);
-  await kit.settled();
-  expect(posted).toEqual([{ text: `media_available ${id} is dead after 1 attempts: no page` }]);
-  await close();
 });

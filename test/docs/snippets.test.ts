@@ -144,15 +144,17 @@ describe('the code of docs/guide.md and docs/handlers.md', () => {
     }
   });
 
-  test('publishes to the CMS of its settings, and shows what it has published', async () => {
+  test('publishes to the CMS of its settings, shows what it has published, and tells a chat of what is dead', async () => {
     const asked: unknown[] = [];
-    const cms: RequestListener = (req, res) => {
-      asked.push([req.method, req.url, req.headers.authorization]);
-      res.writeHead(asked.length === 1 ? 503 : 204).end();
+    const posted: string[] = [];
+    const services: RequestListener = async (req, res) => {
+      if (req.url === '/chat') posted.push(await text(req));
+      else asked.push([req.method, req.url, req.headers.authorization]);
+      res.writeHead(req.url === '/pages/gone' ? 404 : asked.length === 1 ? 503 : 204).end();
     };
     const { app } = await load('docs/handlers.md', { CMS_URL: 'CMS_URL' });
-    await standIn(cms, async (url) => {
-      const settings = { CMS_URL: url, CMS_TOKEN: 'a token of the CMS' };
+    await standIn(services, async (url) => {
+      const settings = { CMS_URL: url, CMS_TOKEN: 'a token of the CMS', CHAT_URL: `${url}/chat` };
       await using kit = await testReceiver({ app: app as DefinedApp, settings });
       await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
       await kit.settled();
@@ -160,6 +162,10 @@ describe('the code of docs/guide.md and docs/handlers.md', () => {
       expect(JSON.parse((await kit.page('/app/published')).body)).toEqual([
         { resource: 'media:UUhbHm6C', since: expect.any(String) },
       ]);
+      const { id } = await kit.deliver('media_available', { media_id: 'gone' });
+      await kit.settled();
+      const told = `media_available ${id} is dead after 1 attempts: the CMS has no page for it`;
+      expect(posted).toEqual([JSON.stringify({ text: told })]);
     });
   });
 });
