@@ -6,9 +6,9 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { DefinedApp, Handlers } from '../../src/index.ts';
 import {
   type Check,
-  everyCrash,
   type Happening,
   matrix,
+  type Scenario,
   type Start,
   type TestReceiver,
   testReceiver,
@@ -20,6 +20,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const snippets = [...snippetsOf('docs/guide.md'), ...snippetsOf('docs/patterns.md')];
 const HISTORIES = { random: size({ small: 4, full: 400 }), most: size({ small: 12, full: 400 }) };
+const CRASHES = { random: size({ small: 0, full: 20 }), most: size({ small: 2, full: 20 }) };
 const TRACKS = size({ small: 30, full: 100 });
 const MEDIA = { media_id: 'UUhbHm6C' };
 
@@ -37,25 +38,10 @@ async function pattern<Module>(file: string): Promise<Module> {
   return import(pathToFileURL(path).href);
 }
 
-/** Checks what is left when notifications come in any order and more than once, and wherever the process dies. */
-async function holds<W>(
-  happened: readonly Happening[],
-  begin: (start: Start) => Promise<W>,
-  check: Check<W>,
-): Promise<void> {
+/** Checks what is left when notifications come in any order and more than once, are replayed, and wherever the process dies. */
+async function holds<W>(happened: readonly Happening[], begin: Scenario<W>, check: Check<W>): Promise<void> {
   await matrix(happened, begin, check, HISTORIES);
-  const all = async (start: Start) => {
-    const kits: TestReceiver[] = [];
-    const world = await begin(async (options) => {
-      const kit = await start(options);
-      kits.push(kit);
-      return kit;
-    });
-    for (const [kind, members] of happened)
-      await kits[0]?.deliver<'media_created'>(kind as 'media_created', members);
-    return world;
-  };
-  await everyCrash(all, check);
+  await matrix(happened, begin, check, { ...CRASHES, crashes: 'every' });
 }
 
 test('no deleted media has a page', async () => {
@@ -109,6 +95,31 @@ test('many tracks are translated at two calls a second, and none of them is dead
   expect(translated.size).toBe(TRACKS);
   const ends = (await kit.events()).map(({ status, attempts }) => `${status} after ${attempts}`);
   expect(new Set(ends)).toEqual(new Set(['handled after 1']));
+});
+
+test('each media stands in one digest, that of its hour, though a mail fails, the process starts again and events are replayed', async () => {
+  const { digest } = await pattern<{ digest(send: object, now: () => number): DefinedApp }>('digest.ts');
+  const sent = new Map<string, string>();
+  let failures = 1;
+  const send = async (text: string, key: string) => {
+    if (failures-- > 0) throw new Error('the mail service is down');
+    if (!sent.has(key)) sent.set(key, text);
+  };
+  await using kit: TestReceiver = await testReceiver({ app: () => digest(send, () => kit.now()) });
+  await kit.deliver('media_available', { media_id: 'first' });
+  await kit.advance('59m');
+  expect(sent.size).toBe(0);
+  await kit.advance('1h');
+  await kit.deliver('media_available', { media_id: 'second' });
+  await kit.handled();
+  await kit.restart();
+  await kit.advance('2h');
+  await kit.replay();
+  await kit.advance('2h');
+  expect([...sent]).toEqual([
+    ['digest of 2026-01-01T00', 'New: media:first'],
+    ['digest of 2026-01-01T01', 'New: media:second'],
+  ]);
 });
 
 test('the announcement waits for both events, and is made once', async () => {
