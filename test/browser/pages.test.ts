@@ -2,11 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { KitError } from '../../src/base/errors.ts';
-import { kindNames } from '../../src/notification/kinds.ts';
 import { Breakable } from '../support/breakable-store.ts';
 import { describeInBrowser, tabs } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { notification, WEBHOOK } from '../support/genuine.ts';
+import { notification } from '../support/genuine.ts';
 import { type InspectedMock, inspectMock } from '../support/inspected-mock.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
@@ -112,41 +111,6 @@ describeInBrowser('a page', () => {
       }
     } finally {
       await empty.dispose();
-    }
-  });
-});
-
-const LONG = 'W'.repeat(2000);
-const LONGEST_KIND = kindNames.reduce((one, other) => (other.length > one.length ? other : one));
-
-describeInBrowser('a page on which senders have put words of 2,000 characters', () => {
-  let inspected: Inspected;
-  beforeAll(async () => {
-    const fail = () => {
-      throw new Error(LONG);
-    };
-    inspected = await inspect({ media_available: fail, [LONGEST_KIND]: fail });
-    const body = { event: 'media_available', webhook_id: WEBHOOK, site_id: LONG, media_id: LONG };
-    const times = { event_time: '2026-01-01T00:00:00+00:00' };
-    await inspected.deliver({ ...body, ...times });
-    await inspected.deliver({ ...body, ...times, event: LONGEST_KIND });
-    await inspected.deliver({ ...body, ...times, event: LONG });
-    await inspected.deliver({ ...body, ...times, event: 'channel_active', channel_id: LONG });
-    await inspected.deliver({ ...body, ...times, event: LONG }, 'another secret');
-    await inspected.deliver({ ...body, ...times, webhook_id: LONG, [LONG]: 1 }, 'another secret');
-    await inspected.settled();
-  });
-  afterAll(() => inspected.dispose());
-
-  test('keeps its width, whatever page it is, on a desk and on a phone', async () => {
-    const [{ id }] = (await inspected.api('/events?status=dead')).events;
-    const { page } = await openTab();
-    for (const [, path] of PAGES) {
-      await page.goto(`${inspected.url}${path.startsWith('/') ? path : `/events/${id}`}`);
-      for (const width of [1280, 360]) {
-        await page.setViewportSize({ width, height: 800 });
-        await expectOwnWidth(page);
-      }
     }
   });
 });

@@ -21,8 +21,9 @@ const genuine = `Bearer ${tokenOf(text, SECRET)}`;
 const forged = `Bearer ${tokenOf(text, 'not the secret')}`;
 const tooLarge = `{"a":"${'x'.repeat(70_000)}"}`;
 
-const storeThat = (record: EventStore['record']) => ({
-  wrap: (store: EventStore) => storeWith(store, { record }),
+const away = () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'the disk /dev/sda1 is full'));
+const withStore = (changes: Partial<EventStore>) => ({
+  wrap: (store: EventStore) => storeWith(store, changes),
 });
 
 /** A request, by what is wrong with it. */
@@ -58,11 +59,7 @@ const ROWS: readonly (readonly [what: string, sent: Sent, status: number, error:
     ],
     [
       'a store that cannot commit',
-      {
-        setup: storeThat(() =>
-          Promise.reject(new KitError('STORE_UNAVAILABLE', 'the disk /dev/sda1 is full')),
-        ),
-      },
+      { setup: withStore({ record: away }) },
       503,
       'not recorded',
       { 'retry-after': '5' },
@@ -122,7 +119,7 @@ describe('the table of answers', () => {
     ['by a bug', new Error('a bug at /srv/app')],
     ['for good', new KitError('STORE_UNUSABLE', 'another key at /srv/app')],
   ])('answers 500 and no more, when the store fails %s', async (_how, error) => {
-    const { app } = await start(storeThat(() => Promise.reject(error)));
+    const { app } = await start(withStore({ record: () => Promise.reject(error) }));
     const answer = await deliver(app, text);
     expect([answer.status, answer.body]).toEqual([500, { error: 'internal error' }]);
   });
@@ -248,4 +245,61 @@ describe('a store that is slow', () => {
     expect((await deliver(app, numbered(3))).status).toBe(200);
     expect(await events()).toHaveLength(3);
   });
+});
+
+test('/healthz says 200, whatever the store does, at a stop as well', async () => {
+  const { app } = await start({ phase: 'closed', ...withStore({ ping: away }) });
+  const { status, body } = await request(app).get('/healthz');
+  expect([status, body]).toEqual([200, { status: 'ok' }]);
+});
+
+describe('/readyz', () => {
+  const ask = async (setup: Parameters<typeof start>[0]) => {
+    const { status, body } = await request((await start(setup)).app).get('/readyz');
+    return [status, body];
+  };
+
+  test.each([
+    ['the store commits', {}, 200, { status: 'ready' }],
+    ['the service drains', { phase: 'draining' as const }, 503, { error: 'shutting down' }],
+    ['the service is closed', { phase: 'closed' as const }, 503, { error: 'shutting down' }],
+    ['the store cannot commit', withStore({ ping: away }), 503, { error: 'not recorded' }],
+    [
+      'the store hangs',
+      withStore({ ping: () => new Promise(() => {}) }),
+      503,
+      { error: 'the store is busy' },
+    ],
+  ])('answers, when %s', async (_what, setup, status, body) => {
+    expect(await ask(setup)).toEqual([status, body]);
+  });
+
+  test('says 503, when the last ack could not be recorded, and 200 again, once one was', async () => {
+    let fails = true;
+    const { app } = await start({
+      wrap: (store) => storeWith(store, { record: (...given) => (fails ? away() : store.record(...given)) }),
+    });
+    const ready = async () => (await request(app).get('/readyz')).status;
+    expect(await ready()).toBe(200);
+    expect((await deliver(app, notification())).status).toBe(503);
+    expect(await ready()).toBe(503);
+    fails = false;
+    expect((await deliver(app, notification())).status).toBe(200);
+    expect(await ready()).toBe(200);
+  });
+});
+
+test('every answer has a random X-Request-Id of its own, and not the one that was sent', async () => {
+  const { app } = shared();
+  const answers = [
+    await request(app).get('/healthz').set('X-Request-Id', 'mine'),
+    await request(app).get('/nowhere'),
+    await request(app).get(PATH),
+    await deliver(app, notification(), 'not the secret'),
+    await send(app, 'x'.repeat(70_000), 'Bearer x'),
+    await deliver(app, notification()),
+  ];
+  const ids = answers.map(({ headers }) => headers['x-request-id']);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
 });

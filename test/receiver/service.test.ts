@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import { StatusesClient } from '../../src/provider/index.ts';
 import { databaseForEachTest } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
@@ -61,9 +62,14 @@ test('a stop serves on for DRAIN_MS, while /readyz says 503', async () => {
   await stopped;
 });
 
-test('a service listens at WEBHOOK_PATH alone, closes connections over MAX_CONNECTIONS, and names attempts by INSTANCE_NAME', async () => {
+test('a service listens at WEBHOOK_PATH alone, closes connections over MAX_CONNECTIONS, names attempts by INSTANCE_NAME, and gives handlers the client of STATUSES_BASE_URL', async () => {
   const env = { WEBHOOK_PATH: '/in', MAX_CONNECTIONS: '3', INSTANCE_NAME: 'one', WEBHOOK_SECRET: 's' };
-  const service = await start(env, { media_available() {} });
+  const statuses = { STATUSES_BASE_URL: 'http://127.0.0.1:1', STATUSES_TOKEN: 'alice-rw' };
+  const clients: unknown[] = [];
+  const service = await start(
+    { ...env, ...statuses },
+    { media_available: (_, ctx) => void clients.push(ctx.statuses) },
+  );
   expect((await post(service, notification(), 's')).status).toBe(404);
   const text = JSON.stringify(notification());
   const headers = { authorization: `Bearer ${tokenOf(text, 's')}`, connection: 'close' };
@@ -71,6 +77,7 @@ test('a service listens at WEBHOOK_PATH alone, closes connections over MAX_CONNE
   const { id } = only(await eventsIn(service.store, {}, 2));
   await eventually('it is handled', async () => (await service.store.attempts(id)).length === 1);
   expect(await service.store.attempts(id)).toMatchObject([{ instance: 'one' }]);
+  expect(clients).toEqual([expect.any(StatusesClient)]);
   const all = await Promise.all(Array.from({ length: 4 }, () => rawConnection(service.port)));
   expect(await Promise.race(all.map(({ closed }) => closed))).toBe('');
   for (const one of all) one.destroy();

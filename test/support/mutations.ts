@@ -73,7 +73,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/receiver/app.ts',
     original: "phase() !== 'open'",
     mutant: "phase() === 'closed'",
-    suite: 'test/receiver/routes.test.ts',
+    suite: 'test/receiver/answers.test.ts',
     tests: 'the service drains',
   },
   'never lost: a notification that no known secret explains is kept in quarantine': {
@@ -502,7 +502,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
           return recorded;
         },
       },`,
-    suite: 'test/scenarios/acks-never-wait.test.ts',
+    suite: 'test/scenarios/acks.test.ts',
     tests: 'when no handler ever ends',
   },
   'fairness: a new event of a free resource passes a backlog': {
