@@ -1,7 +1,7 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { isKind, type Kind, kindNames } from '../notification/kinds.ts';
+import { isKind, kindNames, type Slot } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Outcome } from './outcome.ts';
@@ -215,7 +215,7 @@ export interface RoutesContext<Settings = unknown, App = unknown> extends AppCon
 }
 
 /** At most so many handlers at once, of all these kinds together. */
-export type Limit = { readonly kinds: readonly (Kind | 'unknown')[]; readonly most: number };
+export type Limit = { readonly kinds: readonly Slot[]; readonly most: number };
 
 /** What is known of an event that is dead. */
 export interface DeadLetter {

@@ -32,8 +32,11 @@ export function isKind(name: unknown): name is Kind {
   return typeof name === 'string' && Object.hasOwn(KINDS, name);
 }
 
-/** Which handler takes a kind: `unknown` takes those that are not in the list. */
-export function slotOf(kind: string): Kind | 'unknown' {
+/** The name of a handler: `unknown` takes the kinds that are not in the list. */
+export type Slot = Kind | 'unknown';
+
+/** Which handler takes a kind. */
+export function slotOf(kind: string): Slot {
   return isKind(kind) ? kind : 'unknown';
 }
 

@@ -69,14 +69,17 @@ const rightApps = {
   'all in place': `
     export const app = defineApp({
       settings,
-      async start({ settings, log, signal }) {
+      async start({ settings, log, signal, states, state }) {
         const crm = new Crm(settings.CRM_URL);
+        for await (const { value } of states<number>('channel', 'on')) log.info({ on: value.toFixed(), all: await state('media:1') });
         log.info({ page: settings.CRM_PAGE.toFixed(), stopped: signal.aborted }, 'open');
         return { app: { crm }, close: () => crm.end() };
       },
       handlers: {
         async media_available(event, ctx) { (await ctx.app.crm.post(event.media_id)).toFixed(); },
       },
+      limits: { track_created: 2, crm: { kinds: ['media_available', 'unknown'], most: 3 } },
+      onDead: async (event, { id, error, attempts }, app) => app.crm.post([event.media_id, id, error, attempts.toFixed()].join()),
       routes(router, { app, settings, states }) {
         router.get('/crm', async (req, res) => {
           for await (const { resource, value } of states<number>('media', 'posted')) res.write(resource + value.toFixed());
@@ -119,6 +122,11 @@ const wrongApps = [
     '{ readonly start: unknown; }',
   ],
   ['a member is misspelt', 'defineApp({ handlers: {}, route() {} })', "'route'"],
+  [
+    'a limit is of no kind',
+    "defineApp({ handlers: {}, limits: { a: { kinds: ['b'], most: 2 } } })",
+    '\'"b"\'',
+  ],
 ] as const;
 
 /** Each as a file of its own. */
