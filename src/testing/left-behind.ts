@@ -89,7 +89,7 @@ export class LeftBehind {
     const made = this.#made.get(promise);
     if (!made) return;
     const wasRejected = (error: unknown) => {
-      if (!made.isAwaited) made.rejection = `leaves a rejection to nobody: ${textOf(error)}`;
+      if (!made.isAwaited) made.rejection = `leaves a rejection unhandled: ${textOf(error)}`;
     };
     // Before Node looks for unhandled rejections, and tells the test runner, which knows of no handler.
     process.nextTick(() => {

@@ -304,6 +304,7 @@ export class TestReceiver {
   /** Starts the receiver again on the same database, after a crash or, as a deployment does, after a stop in order. */
   async restart(): Promise<void> {
     await this.#endLife();
+    await this.#failOnLeftBehind();
     await this.#begin();
   }
 

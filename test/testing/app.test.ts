@@ -75,22 +75,6 @@ test('pages show what handlers left, as long as the process lives', async () => 
   await expect(kit.page('/app/offered')).rejects.toThrow('the receiver has crashed');
 });
 
-test('pages take forms, and ask for the state of a media or of a channel', async () => {
-  const pages = defineApp({
-    handlers: {},
-    routes(router, { state }) {
-      router.post('/form', (req, res) => void res.json(req.body));
-      router.get('/state', async (_req, res) => void res.json(await state('UUhbHm6C')));
-    },
-  });
-  await using kit = await testReceiver({ app: pages });
-  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
-  const sent = await kit.page('/app/form', { method: 'POST', headers, body: 'name=x' });
-  expect(sent).toMatchObject({ status: 200, body: '{"name":"x"}' });
-  expect((await kit.page('/app/state')).status).toBe(500);
-  expect(JSON.stringify(kit.log())).toContain("state('media:ID') or state('channel:ID'), not 'UUhbHm6C'");
-});
-
 test('timers and dates of start go by the time of the test, those of handlers do not, and a crash ends them', async () => {
   const swept: string[] = [];
   const sweeping = defineApp({

@@ -104,6 +104,4 @@ test('a mistake that takes disorder and a crash together is found, and named by 
 a crash after step show breaks the check.
 To see it alone: everyCrash(scenario, check, { only: "after step show" })
 it is active`);
-  const elsewhere = { ...crashing, except: ['after step', 'before settle'] } as const;
-  await matrix(onAndOff, inStep, isIdle, elsewhere);
 });

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { defineHandlers, type HandlerContext, type Handlers } from '../../src/index.ts';
-import { type Check, everyCrash, type Happening, matrix, testReceiver } from '../../src/testing/index.ts';
+import {
+  type Check,
+  type EveryCrashOptions,
+  everyCrash,
+  type Happening,
+  matrix,
+  type Scenario,
+  testReceiver,
+} from '../../src/testing/index.ts';
 
 // Each mistake as somebody makes it, with the tool that finds it, and what that says. docs/testing.md has the table.
 
@@ -22,36 +30,37 @@ class Service {
 
 const tookOnce: Check<Service> = (_kit, { taken }) => assert.equal(taken.length, 1, `${taken.length} calls`);
 
-const onAvailable = (
-  run: (service: Service, ctx: HandlerContext, media: string) => Promise<unknown>,
-): ((service: Service) => Handlers) => {
-  return (service) =>
-    defineHandlers({ media_available: async (event, ctx) => void (await run(service, ctx, event.media_id)) });
-};
+type MakeHandlers = (service: Service) => Handlers;
+
+const onAvailable =
+  (run: (service: Service, ctx: HandlerContext) => Promise<unknown>): MakeHandlers =>
+  (service) =>
+    defineHandlers({ media_available: async (_event, ctx) => void (await run(service, ctx)) });
 
 /** What one event of these handlers leads to. */
 async function settled(handlers: Handlers): Promise<void> {
-  const kit = await testReceiver({ handlers });
-  try {
-    await kit.deliver('media_available', MEDIA);
-    await kit.settled();
-  } finally {
-    await kit.stop();
-  }
+  await using kit = await testReceiver({ handlers });
+  await kit.deliver('media_available', MEDIA);
+  await kit.settled();
 }
 
-function crashing(handlersOf: (service: Service) => Handlers): Promise<void> {
-  return everyCrash(async (start) => {
+const delivering =
+  (handlersOf: MakeHandlers): Scenario<Service> =>
+  async (start) => {
     const service = new Service();
     const kit = await start({ handlers: handlersOf(service) });
     await kit.deliver('media_available', MEDIA);
     return service;
-  }, tookOnce);
-}
+  };
 
-test('a call without an idempotency key: everyCrash', async () => {
-  const bad = onAvailable((service, ctx) => ctx.once('charge', () => service.call('charge')));
-  await expect(crashing(bad)).rejects.toMatchObject({
+const crashing = (handlersOf: MakeHandlers, options: EveryCrashOptions = {}): Promise<void> =>
+  everyCrash(delivering(handlersOf), tookOnce, options);
+
+const withoutKey = onAvailable((service, ctx) => ctx.once('charge', () => service.call('charge')));
+const withKey = onAvailable((service, ctx) => ctx.once('charge', () => service.call('charge', ctx.id)));
+
+test('a call without an idempotency key: everyCrash, which plays one point alone and leaves others out', async () => {
+  await expect(crashing(withoutKey)).rejects.toMatchObject({
     message: expect.stringContaining(
       'a crash between step charge breaks the check.\n' +
         'To see it alone: everyCrash(scenario, check, { only: "between step charge" })\n' +
@@ -59,7 +68,42 @@ test('a call without an idempotency key: everyCrash', async () => {
     ),
     cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
   });
-  await crashing(onAvailable((service, ctx) => ctx.once('charge', () => service.call('charge', ctx.id))));
+  await expect(crashing(withoutKey, { only: 'between step charge' })).rejects.toThrow('2 calls');
+  await crashing(withoutKey, { except: ['between step'] });
+});
+
+test('a test may return everyCrash, and a handler that gives its key away survives every crash', () => {
+  const returned: Promise<void> = crashing(withKey);
+  return expect(returned).resolves.toBeUndefined();
+});
+
+test('everyCrash says what is wrong with a scenario, and which points it has', async () => {
+  const fails = () => {
+    throw new Error('no');
+  };
+  const failing = everyCrash(delivering(withKey), fails);
+  await expect(failing).rejects.toThrow('without any crash, the check fails: no');
+  const idle: Scenario<unknown> = (start) => start({ handlers: {} });
+  await expect(everyCrash(idle, () => {})).rejects.toThrow('brings about no event: deliver something');
+  await expect(crashing(withKey, { only: 'noon' })).rejects.toThrow(
+    'the scenario has no point "noon": it has before record media_available, after record media_available, ' +
+      'after claim media_available, before step charge, between step charge, after step charge, ' +
+      'before settle media_available, after settle media_available',
+  );
+});
+
+test('a call of ctx.statuses is a point, and an event that dies breaks the check, unless it may', async () => {
+  const dying = onAvailable(async (_service, ctx) => {
+    await ctx.statuses?.page();
+    throw new Error('never');
+  });
+  const scenario: Scenario<unknown> = async (start) => {
+    const kit = await start({ handlers: dying(new Service()), settings: { RETRY_MAX_ATTEMPTS: '1' } });
+    await kit.deliver('media_available');
+  };
+  await expect(everyCrash(scenario, () => {})).rejects.toThrow('{ mayDie: true } lets them');
+  const atNoon = everyCrash(scenario, () => {}, { mayDie: true, only: 'noon' });
+  await expect(atNoon).rejects.toThrow(/, before call GET \S+, after call GET /);
 });
 
 test('a call outside ctx.once: everyCrash', async () => {
@@ -140,7 +184,7 @@ test('a rejection that nobody handles: each test, with its error, and the test r
   const kit = await testReceiver({ handlers, settings: { RETRY_MAX_ATTEMPTS: '1' } });
   await kit.deliver('media_created');
   await expect(kit.settled()).rejects.toThrow(
-    /^the handler of media_created leaves a rejection to nobody: Error: the service is down\n.*planted-bugs\.test\.ts:\d+/s,
+    /^the handler of media_created leaves a rejection unhandled: Error: the service is down\n.*planted-bugs\.test\.ts:\d+/s,
   );
   await kit.stop();
 });

@@ -9,7 +9,10 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const MEDIA = 'UUhbHm6C';
 const started: TestReceiver[] = [];
 
-async function begin(handlers: Handlers, options: Partial<KitOptions> = {}): Promise<TestReceiver> {
+async function begin(
+  handlers: Handlers | (() => Handlers),
+  options: Partial<KitOptions> = {},
+): Promise<TestReceiver> {
   const kit = await testReceiver({ handlers, ...options });
   started.push(kit);
   return kit;
@@ -51,16 +54,21 @@ describe('a receiver under test', () => {
     });
   });
 
-  test('keeps the results of steps and the state, over a crash between a step and its storing', async () => {
+  test('keeps steps and state, and forgets what is in memory, over a crash between a step and its storing', async () => {
     const ran: string[] = [];
-    const handlers = defineHandlers({
-      async media_available(event, ctx) {
-        await ctx.once('first', () => void ran.push('first'));
-        const sum = await ctx.once('second', () => ran.push('second'));
-        ctx.state.set('sum', sum);
-        ctx.log.info({ media: event.media_id }, 'done');
-      },
-    });
+    const handlers = () => {
+      const inMemory: string[] = [];
+      return defineHandlers({
+        async media_available(event, ctx) {
+          expect(inMemory.splice(0)).toEqual(ctx.replay ? ['a run'] : []);
+          inMemory.push('a run');
+          await ctx.once('first', () => void ran.push('first'));
+          const sum = await ctx.once('second', () => ran.push('second'));
+          ctx.state.set('sum', sum);
+          ctx.log.info({ media: event.media_id }, 'done');
+        },
+      });
+    };
     const kit = await begin(handlers);
     kit.crashAt('second', 'between');
     await kit.deliver('media_available', { media_id: MEDIA });
@@ -78,6 +86,14 @@ describe('a receiver under test', () => {
     expect(await kit.steps()).toEqual({ first: undefined, second: 3 });
     expect(await kit.state(`media:${MEDIA}`)).toEqual({ sum: 3 });
     expect(kit.log().filter(({ msg }) => msg === 'done')).toMatchObject([{ media: MEDIA, attempt: 2 }]);
+    expect(await kit.replay({ kind: 'media_deleted' })).toBe(0);
+    expect(await kit.replay({ resource: `media:${MEDIA}` })).toBe(1);
+    await kit.handled();
+    expect(ran.length).toBe(3);
+    expect(await kit.replay({}, { resetSteps: true })).toBe(1);
+    await kit.settled();
+    expect(ran.slice(3)).toEqual(['first', 'second']);
+    expect((await kit.attempts()).filter(({ outcome }) => outcome === 'handled')).toHaveLength(3);
   });
 });
 
@@ -261,30 +277,6 @@ test('a recording becomes a test, with its gaps and the ends that it expects, an
   const told = `1 events ended otherwise than expected\nline 2: media_deleted of media:${MEDIA}\n  expected`;
   await expect(third.fromRecording(file)).rejects.toThrow(told);
   expect(new Date(third.now()).getUTCFullYear()).toBe(2024);
-});
-
-test('handlers that are made anew with each process have forgotten, after a crash, what they kept in memory', async () => {
-  let made = 0;
-  const runs: number[] = [];
-  const handlers = () => {
-    made++;
-    const seen = new Set<string>();
-    return defineHandlers({
-      async media_available(event, ctx) {
-        runs.push(seen.size);
-        seen.add(event.media_id);
-        await ctx.once('step', () => null);
-      },
-    });
-  };
-  const kit = await testReceiver({ handlers });
-  started.push(kit);
-  kit.crashAt('step', 'after');
-  await kit.deliver('media_available');
-  await kit.settled();
-  await kit.restart();
-  await kit.settled();
-  expect({ made, runs }).toEqual({ made: 2, runs: [0, 0] });
 });
 
 test('nothing goes on, once it is stopped, and a stop tells of each crash and failure that did not come', async () => {
