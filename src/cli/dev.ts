@@ -95,6 +95,7 @@ async function serve({ tick, seed }: Flags): Promise<void> {
   const { stdin } = process;
   const output = openLog(config, await prettyLog(process.stdout));
   const guard = guardProcess(output.log);
+  process.once('exit', () => url() && process.kill(process.pid, 'SIGKILL')); // else Node waits for a debugger to leave
   const loaded = await loadApp(config);
   const { SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
   const app = { ...loaded, handlers: watchLoop(tellingEnds(loaded.handlers, say)) };

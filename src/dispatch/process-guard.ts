@@ -53,7 +53,7 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   process.on('exit', (code) => {
     if (isExpected) return;
     log.fatal(
-      { ...ownerOf(undefined), code },
+      { ...ownerOf(undefined), code, error: textOf(new Error('process.exit()')) },
       'process.exit() was called; all acknowledged notifications are on disk',
     );
     process.exitCode = code === 0 ? 1 : code;

@@ -184,7 +184,8 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
     });
     await dev.uploaded(`${version} media_available`);
   }
-  expect(await (await fetch(`http://127.0.0.1:${inspected}/json/list`)).text()).toContain('hookkit.js');
+  const debugged = await (await fetch(`http://127.0.0.1:${inspected}/json/list`)).text();
+  await once(new WebSocket(present(/ws:[^"]+/.exec(debugged)?.[0])), 'open'); // and stays
   await dev.interrupt();
 });
 

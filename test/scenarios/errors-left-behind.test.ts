@@ -81,7 +81,8 @@ test('the server says so, exits with 1 and has used the attempt up, when a handl
   const id = await record('exit');
   const { exited, output } = await startProcess(env);
   expect(await exited).toBe(1);
-  expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt: 1 }]);
+  const error = expect.stringMatching(/\/leaving\.ts:\d+:\d+/);
+  expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt: 1, error }]);
   await isGivenUp(id);
   expect(await store.attempts(id)).toMatchObject([{ outcome: 'lost' }]);
 });
