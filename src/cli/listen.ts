@@ -1,14 +1,16 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { jsonOf } from '../base/answer-body.ts';
 import { MOMENTS } from '../base/duration.ts';
-import { KitError, messageOf } from '../base/errors.ts';
+import { KitError } from '../base/errors.ts';
 import { httpUrlOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
+import { writeWholeFile } from '../replay/export-recording.ts';
 import { parseLine } from '../replay/recording-lines.ts';
 import { iso } from '../store/lists/event-json.ts';
 import { toVerified } from '../store/verified.ts';
 import { signingKeys } from './events/send.ts';
-import { readSecret } from './input.ts';
+import { readInput, readSecret } from './input.ts';
 import { interruptible } from './interruptible.ts';
 import { moment, receiverUrl, wholeNumber } from './options.ts';
 import { line, say, writeOn } from './output.ts';
@@ -77,7 +79,8 @@ async function listen(flags: Flags): Promise<void> {
   let cursor = cursorFile === undefined ? undefined : await readCursor(cursorFile);
   const start = cursor ?? after ?? (since === undefined ? 'now' : iso(since));
   const reach = async (next: string) => {
-    if (cursorFile !== undefined && next !== cursor) await writeCursor(cursorFile, next);
+    if (cursorFile !== undefined && next !== cursor)
+      await writeWholeFile(cursorFile, (write) => write(`${JSON.stringify({ cursor: next })}\n`));
     cursor = next;
   };
   let count = 0;
@@ -114,22 +117,10 @@ function heard(text: string) {
   return { recorded, place, described: `${iso(recorded.receivedAt)}  ${line(kind)}  ${line(resource)}` };
 }
 
-/** Undefined if the file is not there yet. */
+/** Undefined if the file is not there yet. @throws KitError INPUT_INVALID if it is another file */
 async function readCursor(file: string): Promise<string | undefined> {
-  try {
-    return (await readFile(file, 'utf8')).trim() || undefined;
-  } catch (cause) {
-    if (Object(cause).code === 'ENOENT') return undefined;
-    throw new KitError('INPUT_INVALID', `cannot read ${file}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-/** A crash leaves the file as it was, or as it is to be. */
-async function writeCursor(file: string, cursor: string): Promise<void> {
-  try {
-    await writeFile(`${file}.draft`, `${cursor}\n`);
-    await rename(`${file}.draft`, file);
-  } catch (cause) {
-    throw new KitError('OUTPUT_FAILED', `cannot write ${file}: ${messageOf(cause)}`, { cause });
-  }
+  if (!existsSync(file)) return undefined;
+  const { cursor } = Object(jsonOf(`${await readInput(file, file)}`));
+  if (typeof cursor === 'string') return cursor;
+  throw new KitError('INPUT_INVALID', `${file} has no cursor: name another file`);
 }

@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { visibleLine } from '../base/text.ts';
 import { loadConfig } from '../config.ts';
-import { stats, wellOf } from '../inspector/api/attention.ts';
+import { stats } from '../inspector/api/attention.ts';
 import { duration, number, size } from '../inspector/pages/words.ts';
 import { withDatabase } from '../store/open.ts';
 import { print, printJson } from './output.ts';
@@ -38,7 +38,7 @@ function linesOf(told: Stats): string[] {
   const said = concerns.map(
     ({ grave, text, advice }) => `${grave ? 'grave' : 'minor'}      ${text}. ${advice}`,
   );
-  if (concerns.length === 0) said.push(`ok         All is well. ${wellOf(told, now)}`);
+  if (concerns.length === 0) said.push(`ok         All is well. ${told.well}`);
   const free = disk.free_bytes === null ? '' : `, ${size(disk.free_bytes)} free`;
   return [
     ...said,

@@ -33,7 +33,7 @@ function openApi(endpoints: readonly Endpoint[]): Json {
     const path = `/api${one.path.replaceAll(/:(\w+)/g, '{$1}')}`;
     paths[path] = { ...paths[path], [one.method ?? 'get']: operation(one) };
   }
-  paths['/api/stream'] = { get: STREAM };
+  paths['/api/stream'] = { get: { summary: STREAM, responses: RESPONSES } };
   return {
     openapi: '3.1.0',
     info: {
@@ -50,16 +50,6 @@ function openApi(endpoints: readonly Endpoint[]): Json {
   };
 }
 
-const STREAM = {
-  summary: 'Server-sent events: `changes` when something came in, was handled or refused, by any process.',
-  responses: {
-    200: {
-      description: 'once a second at most; data: {"pending": 0, "running": 0, "dead": 0, "quarantined": 0}',
-      content: { 'text/event-stream': { schema: { type: 'string' } } },
-    },
-  },
-};
-
 const RESPONSES = {
   200: { description: 'JSON: names as in notifications, times in ISO 8601, null for what is absent' },
   default: {
@@ -67,6 +57,10 @@ const RESPONSES = {
       '{"error": ...}: 400: the request has mistakes; 404: no such event; 409: not now; 503: the store is away',
   },
 };
+
+const STREAM =
+  'Server-sent events: `changes`, once a second at most, when something came in, was handled or refused, by any process; ' +
+  'data: {"pending": 0, "running": 0, "dead": 0, "quarantined": 0}';
 
 function operation({ path, summary, input }: Endpoint): Json {
   const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });

@@ -17,7 +17,8 @@ export interface Concern {
 /** What is known of the service, and what of that needs attention. */
 export async function stats(sources: Sources, asked = sources.store.overview()) {
   const snapshot = await snapshotOf(sources, asked);
-  return { ...snapshot, concerns: concernsOf(snapshot, sources.clock.now()) };
+  const now = sources.clock.now();
+  return { ...snapshot, concerns: concernsOf(snapshot, now), well: wellOf(snapshot, now) };
 }
 
 /** The problems, the gravest first; none if all is well. Each ends when its advice is followed. */
@@ -28,8 +29,8 @@ export function concernsOf(snapshot: Snapshot, now: number): Concern[] {
     .toSorted((one, other) => Number(other.grave) - Number(one.grave));
 }
 
-/** Says that nothing is wrong, and when something came last. */
-export function wellOf({ last_recorded_at: last }: Snapshot, now: number): string {
+/** What is said where nothing needs attention: when something came last. */
+function wellOf({ last_recorded_at: last }: Snapshot, now: number): string {
   if (last === null) return 'Nothing has come in yet.';
   return `No event is dead, and none has waited for long. The newest event came ${duration(since(last, now))} ago.`;
 }

@@ -54,10 +54,6 @@ export function filterOf(given: Filters): EventFilter {
   return { ...given, kind: kind && (kindsMeant(kind) ?? kind) };
 }
 
-export function isRestricted(filter: EventFilter): boolean {
-  return Object.values(filter).some((value) => value !== undefined);
-}
-
 /** How many events of the same resource are shown on either side of one. */
 const NEIGHBOURS = 5;
 

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { z } from 'zod';
 import { MOMENTS } from '../../base/duration.ts';
 import { toLine } from '../../replay/recording-lines.ts';
-import type { Receipt, Received } from '../../store/event-store.ts';
+import type { Receipt } from '../../store/event-store.ts';
 import { Refused } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 import { filterOf, filterShape, moment } from './events.ts';
@@ -65,22 +65,20 @@ export function receivedOf({ store, clock }: Inspected) {
     const mayWait = () => clock.now() < end && !res.destroyed;
     let place = await receiptOf(after);
     let from = place.seq; // behind it may be places of transactions that came to nothing
-    let list: readonly Received[];
-    let upTo: number;
-    do {
-      upTo = await store.lastSeq();
+    for (;;) {
+      let upTo = await store.lastSeq();
       // For a few, too: ten readers of a busy receiver would ask for each event.
       for (let few = upTo < from + limit; few && mayWait(); few = upTo <= from) upTo = await nextLook();
-      const page = await store.receivedPage({ filter, after: from, limit, upTo });
-      list = page.list;
-      place = page.last ?? place;
-      from = page.next ?? upTo;
-    } while (list.length === 0 && mayWait());
-    res.set({ 'X-Cursor': cursorOf(place), 'X-Behind': String(Math.max(0, upTo - from)) });
-    const lines = list.map(({ body, ...one }) => {
-      const cursor = cursorOf(one);
-      return body === undefined ? '' : `${toLine({ ...one, body, others: { cursor } })}\n`; // retention removed its body
-    });
-    return lines.join('');
+      const { list, last, next } = await store.receivedPage({ filter, after: from, limit, upTo });
+      place = last ?? place;
+      from = next ?? upTo;
+      if (list.length === 0 && mayWait()) continue;
+      res.set({ 'X-Cursor': cursorOf(place), 'X-Behind': String(Math.max(0, upTo - from)) });
+      const lines = list.map(({ body, ...one }) => {
+        const cursor = cursorOf(one);
+        return body === undefined ? '' : `${toLine({ ...one, body, others: { cursor } })}\n`; // retention removed its body
+      });
+      return lines.join('');
+    }
   };
 }

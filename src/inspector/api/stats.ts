@@ -22,11 +22,11 @@ const HOUR_MS = 3_600_000;
 
 /** Where a snapshot comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
-  readonly watch?: Pick<Watch, 'report' | 'ofDay' | 'startedAt'>;
+  readonly watch?: Pick<Watch, 'report' | 'ofDay'>;
 };
 
 /**
- * What is known of the service, of all its processes. `instance` and `started_at` are of this one, null where a command tells.
+ * What is known of the service, of all its processes. `instance` is this one, null where a command tells.
  * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler has started. `failing`: events that
  * wait after a failure, of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a
  * day. `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted since.
@@ -63,7 +63,6 @@ export async function snapshotOf(
   const refused = refusals.filter(({ lastAt }) => lastAt > lately);
   return {
     instance,
-    started_at: isoOrNull(watch?.startedAt),
     events: { pending, running, dead },
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
     oldest_ready_at: isoOrNull(overview.oldestReadyAt),

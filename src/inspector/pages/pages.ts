@@ -1,5 +1,5 @@
 import express, { Router } from 'express';
-import { stats, wellOf } from '../api/attention.ts';
+import { stats } from '../api/attention.ts';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { endpointsOf } from '../api/endpoints.ts';
 import { quarantine, refusals } from '../api/refusals.ts';
@@ -27,8 +27,12 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   const pages: Readonly<Record<string, Page>> = {
     '/': async ({ query }, _res, asked) => {
       const known = await stats(inspected, asked);
-      const shown = { ...parsed(spanQuery, query), well: wellOf(known, clock.now()) };
-      return { view: 'overview', stats: known, webhookPath: config.WEBHOOK_PATH, ...shown };
+      return {
+        view: 'overview',
+        stats: known,
+        webhookPath: config.WEBHOOK_PATH,
+        ...parsed(spanQuery, query),
+      };
     },
     '/events': eventsPage(inspected),
     '/events/replay': bulkPage(inspected, 'replay'),
