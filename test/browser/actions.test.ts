@@ -127,14 +127,14 @@ describeInBrowser('a reader', () => {
     }
   });
 
-  test('drops what is in quarantine, when there is no JavaScript, in two steps, and sees how many', async () => {
+  test('drops what is in quarantine, when there is no JavaScript, in two steps', async () => {
     const { page } = await openTab({ javaScriptEnabled: false });
     const before = await inspected.service.store.quarantineSize();
     expect(before).toBeGreaterThan(0);
     await page.goto(`${inspected.url}/refused`);
     await page.click('summary:text("Drop…")');
     await page.click('button:text("for good")');
-    expect(await page.textContent('main [role=status]')).toMatch(new RegExp(`${before} notifications? w`));
+    expect(await page.textContent('main')).toContain('The quarantine is empty');
     expect(await inspected.service.store.quarantineSize()).toBe(0);
   });
 
