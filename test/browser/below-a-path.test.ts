@@ -1,33 +1,14 @@
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeInBrowser, tabs } from '../support/browser.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { startProxy } from '../support/proxy.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
-const PATH = '/hooks';
-
-/** A proxy that has the inspector below a path: it removes that, and passes on the rest with the visitor's Host. */
-async function proxyTo(target: string): Promise<{ readonly proxy: Server; readonly url: string }> {
-  const proxy = createServer((visit, answer) => {
-    const { method, headers, url = '' } = visit;
-    if (!url.startsWith(`${PATH}/`)) return void answer.writeHead(404).end();
-    const passed = request(`${target}${url.slice(PATH.length)}`, { method, headers }, (reply) => {
-      answer.writeHead(reply.statusCode ?? 502, reply.headers);
-      reply.pipe(answer).on('error', () => {});
-    });
-    passed.on('error', () => answer.destroy());
-    answer.on('close', () => passed.destroy());
-    visit.pipe(passed);
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  return { proxy, url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${PATH}` };
-}
 
 describeInBrowser('the inspector below the path of a proxy', () => {
   let inspected: Inspected;
-  let proxied: Awaited<ReturnType<typeof proxyTo>>;
+  let proxied: Awaited<ReturnType<typeof startProxy>>;
   const openTab = tabs();
   beforeAll(async () => {
     const fail = () => {
@@ -36,11 +17,10 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     inspected = await inspect({ media_available: fail, media_created() {} }, { ADMIN_TOKEN: TOKEN });
     await inspected.deliver(notification({ media_id: 'one' }));
     await inspected.settled();
-    proxied = await proxyTo(inspected.url);
+    proxied = await startProxy(inspected.url, { path: '/hooks' });
   });
   afterAll(async () => {
-    proxied.proxy.closeAllConnections();
-    proxied.proxy.close();
+    await proxied.close();
     await inspected.dispose();
   });
 

@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { EventFilter } from '../../src/store/event-store.ts';
-import { listeningOn } from '../mock/support/listening.ts';
 import { ENGINE, type TestDatabase, testDatabase, testOfFiles } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { install, SITE } from '../support/installation.ts';
 import { commandsOf, sectionsOf, textOf } from '../support/manual.ts';
 import { operatorAt, providerSettings, settledOperator } from '../support/operator.ts';
+import { startProxy } from '../support/proxy.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 import { handlers as failing } from './handlers/failing.ts';
@@ -365,31 +364,11 @@ test('goes on where it was, when it is updated and started again as written', as
   await handled(5);
 });
 
-const CLIENT = '203.0.113.7';
-let close = async () => {};
-afterEach(() => close());
-
-/** A proxy that says, as nginx does, for whom it asks. */
-async function startProxy(target: string): Promise<string> {
-  const server = createServer((incoming, outgoing) => {
-    const headers = { ...incoming.headers, 'x-forwarded-for': CLIENT };
-    const { method, url } = incoming;
-    const asked = request(`${target}${url}`, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    asked.on('error', () => outgoing.writeHead(502).end());
-    incoming.pipe(asked);
-  });
-  const listening = await listeningOn(server);
-  close = listening.close;
-  return listening.url;
-}
-
 test('is reached and sees who sends, when it stands behind a proxy as written', async () => {
   const { operator, installation, serve, register, happen } = post();
   await serve({ TRUST_PROXY: '1' });
-  const proxy = await startProxy(operator.url);
+  const headers = { 'x-forwarded-for': '203.0.113.7' }; // as nginx says for whom it asks
+  const { url: proxy, close } = await startProxy(operator.url, { headers });
   await register(`${proxy}/webhooks/media`);
   installation.foreignWebhook(`${proxy}/webhooks/media`, 'unknown');
   await happen(2);
@@ -398,6 +377,7 @@ test('is reached and sees who sends, when it stands behind a proxy as written', 
   // The unknown one sends here, too, and that is what the doctor complains of.
   expect((await operator.type(doctor, { code: 1 })).stdout).toMatch(new RegExp(`^ok +url +${proxy}/`, 'm'));
   for (const row of await listed({ operator }, quarantine, 2)) expect(row).toMatch(/ 203\.0\.113\.7$/);
+  await close();
 });
 
 // What shrinks is a file.

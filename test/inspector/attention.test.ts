@@ -172,13 +172,6 @@ describe('the overview of a running service', () => {
     expect(recent).toMatchObject({ rejected: 3, refused_webhooks: [] });
   });
 
-  const form = (inspected: Inspected, path: string, fields: Record<string, string> = {}) =>
-    fetch(`${inspected.url}/${path}`, {
-      method: 'POST',
-      body: new URLSearchParams(fields),
-      redirect: 'manual',
-    });
-
   test('names the errors of handlers that fail, and says that all is well once nobody waits for them', async () => {
     const media_available = () => {
       throw new Error('archive 17 is down');
@@ -196,13 +189,13 @@ describe('the overview of a running service', () => {
 
   test('says by whom and why handling is paused, and forms and API pause and resume it, with a line in the log', async () => {
     const inspected = await inspect({ media_available() {} });
-    expect((await form(inspected, 'pause', { reason: ' ' })).status).toBe(400);
-    expect((await form(inspected, 'pause', { reason: 'the archive moves' })).status).toBe(303);
+    expect((await inspected.post('/pause', { reason: ' ' })).status).toBe(400);
+    expect((await inspected.post('/pause', { reason: 'the archive moves' })).status).toBe(303);
     await inspected.deliver(notification());
     expect(await overview(inspected)).toMatch(
       /^✕ Handling has been paused for .*, by admin at 127.0.0.1: the archive moves/,
     );
-    await form(inspected, 'resume');
+    await inspected.post('/resume');
     await inspected.settled();
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
     const post = { method: 'POST', body: JSON.stringify({ reason: 'again' }) };
@@ -228,7 +221,7 @@ describe('the overview of a running service', () => {
     const forget = (name: string) =>
       inspected.raw(`/api/instances/${encodeURIComponent(name)}`, { method: 'DELETE' });
     expect(await forget('gone/1')).toMatchObject({ status: 200, body: '{"forgotten":"gone/1"}' });
-    expect((await form(inspected, 'instances/gone%2F2')).status).toBe(303);
+    expect((await inspected.post('/instances/gone%2F2')).status).toBe(303);
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
     await eventually('it has reported', async () => (await inspected.api('/stats')).instances.length === 1);
     const [{ name }] = (await inspected.api('/stats')).instances;

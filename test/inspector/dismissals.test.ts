@@ -23,20 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => inspected.dispose());
 
-const JSON_TYPE = 'application/json';
-const FORM_TYPE = 'application/x-www-form-urlencoded';
-
-async function post(path: string, body: object) {
-  const init = { method: 'POST', headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
-  const answer = await fetch(`${inspected.url}/api${path}`, init);
-  return { status: answer.status, ...((await answer.json()) as object) };
+async function post(path: string, given: object) {
+  const { status, body } = await inspected.post(`/api${path}`, given);
+  return { status, ...JSON.parse(body) };
 }
-
-const press = (path: string, fields: Record<string, string>) => {
-  const headers = { 'content-type': FORM_TYPE, origin: inspected.url };
-  const body = new URLSearchParams(fields).toString();
-  return inspected.raw(path, { method: 'POST', headers, body });
-};
 
 async function idsOf(filter: string): Promise<string[]> {
   return (await inspected.api(`/events?${filter}`)).events.map(({ id }: { id: string }) => id);
@@ -75,8 +65,8 @@ describe('a dismissal', () => {
   test('takes one event, by API and by its page, and says so where there is nothing to end', async () => {
     const [first = '', second = ''] = await idsOf('status=dead');
     expect(await post(`/events/${first}/dismiss`, { reason: 'seen' })).toMatchObject({ dismissed: 1 });
-    expect((await press(`/events/${second}/dismiss`, { reason: ' ' })).status).toBe(400);
-    expect((await press(`/events/${second}/dismiss`, { reason: 'a test' })).status).toBe(303);
+    expect((await inspected.post(`/events/${second}/dismiss`, { reason: ' ' })).status).toBe(400);
+    expect((await inspected.post(`/events/${second}/dismiss`, { reason: 'a test' })).status).toBe(303);
     expect((await inspected.raw(`/events/${second}`)).body).toContain('a test');
     const again = { status: 409, error: expect.stringContaining('it is dismissed now') };
     expect(await post(`/events/${first}/dismiss`, { reason: 'seen' })).toEqual(again);
@@ -88,8 +78,8 @@ describe('a dismissal', () => {
     const { body } = await inspected.raw('/events/dismiss?status=dead');
     expect(body).toContain('Dismiss 1 event<');
     const [, id = ''] = /name="id" value="([^"]*)"/.exec(body) ?? [];
-    expect((await press('/events/dismiss', { status: 'dead', id })).status).toBe(400);
-    const answer = await press('/events/dismiss', { status: 'dead', id, reason: 'the rest' });
+    expect((await inspected.post('/events/dismiss', { status: 'dead', id })).status).toBe(400);
+    const answer = await inspected.post('/events/dismiss', { status: 'dead', id, reason: 'the rest' });
     const progress = String(answer.headers.location).slice(2);
     const page = async () => (await inspected.raw(progress)).body.replaceAll(/\s+/g, ' ');
     await eventually('it has ended', async () => (await page()).includes('1 event was dismissed.'));

@@ -12,12 +12,6 @@ const MARKUP = '"><script>run()</script>';
 
 const page = async ({ raw }: Inspected, path: string) =>
   (await raw(path, { headers: { accept: 'text/html' } })).body;
-const post = ({ raw, url }: Inspected, path: string, body = '') => {
-  const type = path.startsWith('/api/') ? 'application/json' : 'application/x-www-form-urlencoded';
-  const length = `${Buffer.byteLength(body)}`;
-  const headers = { origin: url, 'content-type': type, 'content-length': length };
-  return raw(path, { method: 'POST', headers, body });
-};
 const kept = ({ service }: Inspected, count: number) =>
   eventually(`${count} are in quarantine`, async () => (await service.store.quarantineSize()) === count);
 const doneOf = ({ log }: Inspected) =>
@@ -131,15 +125,15 @@ describe('what is in quarantine', () => {
         await inspected.deliver(notification({ webhook_id, media_id }), RIGHT);
     }
     await kept(inspected, 6);
-    expect(await post(inspected, '/api/quarantine/drop', '{"webhook":""}')).toMatchObject({ status: 400 });
-    const old = JSON.stringify({ webhook: 'gone', before: '2020-01-01' });
-    expect((await post(inspected, '/api/quarantine/drop', old)).body).toBe('{"dropped":0}');
+    expect(await inspected.post('/api/quarantine/drop', { webhook: '' })).toMatchObject({ status: 400 });
+    const old = { webhook: 'gone', before: '2020-01-01' };
+    expect((await inspected.post('/api/quarantine/drop', old)).body).toBe('{"dropped":0}');
     const html = await page(inspected, '/refused');
     const [form = ''] = html.match(/quarantine\/drop\?webhook=%22[^"]+/) ?? [];
-    const answer = await post(inspected, `/${form.replaceAll('&amp;', '&')}`);
+    const answer = await inspected.post(`/${form.replaceAll('&amp;', '&')}`);
     expect(answer).toMatchObject({ status: 303, headers: { location: '../refused' } });
     await kept(inspected, 4);
-    expect((await post(inspected, '/api/quarantine/drop', '{"all":true}')).body).toBe('{"dropped":4}');
+    expect((await inspected.post('/api/quarantine/drop', { all: true })).body).toBe('{"dropped":4}');
     expect(doneOf(inspected)).toMatchObject([
       { path: '/api/quarantine/drop', answer: { dropped: 0 } },
       { path: '/quarantine/drop', asked: { webhook: MARKUP }, answer: { dropped: 2 } },
@@ -152,8 +146,8 @@ describe('what is in quarantine', () => {
     await inspected.deliver(notification(), RIGHT);
     await inspected.deliver(notification({ webhook_id: 'gone' }), RIGHT);
     await kept(inspected, 2);
-    expect((await post(inspected, '/quarantine/admit?webhook=gone')).headers.location).toBe('../refused');
-    expect((await post(inspected, '/api/quarantine/admit', '{}')).body).toBe('{"admitted":0}');
+    expect((await inspected.post('/quarantine/admit?webhook=gone')).headers.location).toBe('../refused');
+    expect((await inspected.post('/api/quarantine/admit')).body).toBe('{"admitted":0}');
     await kept(inspected, 2);
   });
 });

@@ -59,14 +59,9 @@ async function filled() {
   const inspected = await start({}, { DATABASE_URL: `sqlite:${pathOf(copies)}` }, { wrap: stepped });
   await inspected.service.dispatcher.stop(0);
   const { store } = inspected.service;
-  const post = async (body: object) => {
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(`${inspected.url}/api/events/replay`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
-    return { status: answer.status, ...((await answer.json()) as object) };
+  const post = async (given: object) => {
+    const { status, body } = await inspected.post('/api/events/replay', given);
+    return { status, ...JSON.parse(body) };
   };
   /** How many events were replayed how often. */
   const replays = async () => {
@@ -75,7 +70,7 @@ async function filled() {
       counts.set(replays, (counts.get(replays) ?? 0) + 1);
     return Object.fromEntries(counts);
   };
-  return { ...inspected, post, replays };
+  return { ...inspected, post, submit: inspected.post, replays };
 }
 
 /** Holds a replay after its first step. */
@@ -101,19 +96,13 @@ describe('a bulk replay', () => {
   });
 
   test('takes all that match once, when the button of the page is pressed twice, and says how many', async () => {
-    const { raw, url, replays } = await filled();
+    const { raw, replays, submit } = await filled();
     const { body } = await raw('/events/replay?kind=media_available');
     expect(body).toContain(`Replay ${MANY.toLocaleString('en')} events`);
     const fields = [...body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
-    const form = new URLSearchParams(
-      fields.map(([, name = '', value = '']): [string, string] => [name, value]),
-    );
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: url };
-    const press = async () => {
-      const answer = await raw('/events/replay', { method: 'POST', headers, body: form.toString() });
-      return String(answer.headers.location);
-    };
-    const progress = `../events/replay?kind=media_available&id=${form.get('id')}`;
+    const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
+    const press = async () => String((await submit('/events/replay', form)).headers.location);
+    const progress = `../events/replay?kind=media_available&id=${form.id}`;
     expect(await Promise.all([press(), press()])).toEqual([progress, progress]);
     const said = `${MANY.toLocaleString('en')} events were reset to pending`;
     await eventually('it has ended', async () => (await raw(progress.slice(2))).body.includes(said));

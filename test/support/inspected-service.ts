@@ -79,6 +79,14 @@ export async function inspect(
     },
     /** What the admin listener answers to a request with exactly these headers. */
     raw: (path: string, options: RawOptions = {}) => raw(`${url}${path}`, options),
+    /** What the admin listener answers to JSON for the API, or to a form of a page. */
+    post(path: string, given: object = {}): Promise<RawAnswer> {
+      const isApi = path.startsWith('/api/');
+      const type = isApi ? 'application/json' : 'application/x-www-form-urlencoded';
+      const body = isApi ? JSON.stringify(given) : new URLSearchParams(Object.entries(given)).toString();
+      const headers = { origin: url, 'content-type': type, 'content-length': `${Buffer.byteLength(body)}` };
+      return raw(`${url}${path}`, { method: 'POST', headers, body });
+    },
     async dispose(): Promise<void> {
       await service.stop();
       await database?.remove();

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -168,4 +168,22 @@ test('create stores the secret first, when interrupted between the creation and 
   const store = await here.openStore();
   expect((await store.secrets()).map(({ webhookId }) => webhookId)).toContain(JSON.parse(stdout).id);
   await store.close();
+});
+
+test('a command says that there is no database, makes none, and goes on where it can; webhooks create makes one', async () => {
+  const empty = await install({}, 'sqlite');
+  const { id } = empty.foreignWebhook(URL, 'main');
+  const told = /there is no database at .*receiver\.db: .*run this where the server runs/;
+  for (const [args, expected] of [
+    [['rotate', id], 1],
+    [['update', id, '--name', 'other', '--json'], 0],
+  ] as const) {
+    const { code, stdout, stderr } = await empty.cli(['webhooks', ...args]);
+    expect([code, stdout.includes(id)]).toEqual([expected, expected === 0]);
+    expect(stderr).toMatch(told);
+    expect(existsSync(join(empty.directory, 'data'))).toBe(false);
+  }
+  expect((await empty.cli(createCommand(URL))).code).toBe(0);
+  expect(existsSync(empty.path)).toBe(true);
+  await empty.dispose();
 });
