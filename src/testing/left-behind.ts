@@ -111,8 +111,8 @@ function framesOf({ at }: Made): string[] {
 const isUsers = (frame: string) => !frame.includes('node:') && isInUsersFiles(frame);
 
 /**
- * Whether a promise is that of a call of the user: made by the user's function, or by one that it calls. What a library or Node makes
- * for itself is not, nor is what `await` and `Promise.race` make of others.
+ * Whether a promise is that of a call of the user: made by the user's function, a fake of Jest, or one that it calls. What a library or
+ * Node makes for itself is not, nor is what `await` and `Promise.race` make of others.
  */
 function isUsersCall(made: Made): boolean {
   const frames = framesOf(made);
@@ -120,7 +120,9 @@ function isUsersCall(made: Made): boolean {
   const isOfItself = made.isDerived
     ? !first.includes('at Promise.then ') || /at Promise\.(race|all|any|allSettled) /.test(second)
     : first.includes('at Async-from-Sync Iterator');
-  const called = frames.filter((frame) => !/\(<anonymous>\)$|\bat fetch \(node:/.test(frame));
+  const called = frames.filter(
+    (frame) => !/\(<anonymous>\)$|\bat fetch \(node:|\/node_modules\/jest-mock\//.test(frame),
+  );
   return !isOfItself && called.slice(0, made.isDerived ? 1 : 2).some(isUsers);
 }
 

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { wrapHandlers } from '../dispatch/handler.ts';
 import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
-import { LocalServer } from '../mock/local-server.ts';
+import { LocalServer } from '../mock/mock-provider.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { Keyring } from '../receiver/keyring.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { defineHandlers, type HandlerContext, type Handlers } from '../../src/index.ts';
 import {
   type Check,
@@ -161,6 +161,7 @@ test.each<[string, (service: Service) => unknown]>([
   ['one with a catch', (service) => void service.call('mail').catch(() => {})],
   ['one whose time comes later', () => void new Promise((resolve) => setTimeout(resolve, 60_000).unref())],
   ['fetch', () => void fetch('data:text/plain,mail')],
+  ['a fake of Jest', () => void jest.fn<() => Promise<void>>().mockResolvedValue()()],
 ])('a call without await, of %s: each test', async (_what, call) => {
   const handlers = defineHandlers({
     media_available: async () => {
