@@ -7,7 +7,6 @@ import { stats } from './attention.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterOf, filterShape } from './events.ts';
 import { receivedOf, receivedQuery } from './received.ts';
-import * as refused from './refusals.ts';
 import * as reports from './reports.ts';
 import { series, spanQuery } from './stats.ts';
 import { changeOne, countFor, type Wanted } from './verbs.ts';
@@ -126,17 +125,17 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       path: '/refusals',
       summary: 'Refused requests of all processes by reason, webhook and network, the last ones first.',
-      run: () => refused.refusals(inspected),
+      run: () => reports.refusals(inspected),
     }),
     endpoint({
       path: '/rejections',
       summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
-      run: () => refused.rejections(inspected),
+      run: () => reports.rejections(inspected),
     }),
     endpoint({
       path: '/quarantine',
       summary: 'Notifications that wait for a secret which verifies them.',
-      run: () => refused.quarantine(inspected),
+      run: () => reports.quarantine(inspected),
     }),
     endpoint({
       method: 'post',

@@ -4,7 +4,7 @@ import { WebhooksClient } from '../../provider/index.ts';
 import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
 import { iso, isoOrNull } from '../../store/lists/event-json.ts';
 import type { Inspected } from './endpoint.ts';
-import { refusalJson } from './refusals.ts';
+import { refusalJson } from './reports.ts';
 import { isLeftOut, NEAR, newestReceipt } from './stats.ts';
 
 /** A page that follows what happens would ask the provider each second. */
