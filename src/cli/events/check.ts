@@ -120,7 +120,12 @@ async function endsOn(options: KitOptions, events: Events, onPoint = () => {}): 
     onPoint();
     return false; // it does not die there
   });
-  await kit.play(events);
+  using stage = onStderr.begin('delivered');
+  const shown = events.values().map((event, index) => {
+    stage.show(index, index / events.length);
+    return event;
+  });
+  await kit.play(shown);
   return await kit.ends(); // before it stops
 }
 

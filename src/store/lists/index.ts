@@ -105,6 +105,7 @@ export function readsOf(d: Dialect) {
     ${count('quarantine')} AS quarantined,
     coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
     ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('true')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
+    (SELECT min(next_at) FROM events WHERE next_at IS NOT NULL) AS next_at,
     (SELECT value FROM meta WHERE name = 'paused') AS paused`;
   const states = `SELECT resource, name, value FROM state WHERE resource >= $least AND resource < $most
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;

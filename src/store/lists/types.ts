@@ -73,6 +73,8 @@ export interface Overview {
   readonly pending: number;
   /** of these, so many wait for a retry */
   readonly waiting: number;
+  /** when the first of these is due; undefined if none waits */
+  readonly nextAt: number | undefined;
   readonly running: number;
   readonly dead: number;
   /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose */
