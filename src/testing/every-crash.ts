@@ -99,8 +99,13 @@ export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie = fal
   return async (plan, then = async () => {}) => {
     await using started = new AsyncDisposableStack();
     const kits: TestReceiver[] = [];
-    const nameOf = naming();
-    const dies = (point: CrashPoint) => plan(nameOf(point), point.place);
+    const seen = new Map<string, number>();
+    const dies = ({ place, what }: CrashPoint) => {
+      const name = `${place} ${what}`;
+      const count = 1 + (seen.get(name) ?? 0);
+      seen.set(name, count);
+      return plan(count === 1 ? name : `${name} #${count}`, place);
+    };
     const world = await scenario(async (options) => {
       const kit = started.use(await TestReceiver.start(options, dies));
       kits.push(kit);
@@ -128,15 +133,4 @@ async function endsOf(kit: TestReceiver): Promise<string[]> {
     const [first] = lastError.split('\n');
     return `${kind} of ${resource} is ${status} after ${attempts} attempts: ${first}`;
   });
-}
-
-/** Names points one after the other. */
-function naming(): (point: CrashPoint) => string {
-  const seen = new Map<string, number>();
-  return ({ place, what }) => {
-    const name = `${place} ${what}`;
-    const count = 1 + (seen.get(name) ?? 0);
-    seen.set(name, count);
-    return count === 1 ? name : `${name} #${count}`;
-  };
 }

@@ -69,9 +69,7 @@ export async function matrix<W>(
   };
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
-  let left = most;
-  for (const history of inOrder(deliveries, replays)) {
-    if (left-- === 0) break;
+  for (const history of inOrder(deliveries, replays).take(most)) {
     const failed = await failureOf(history);
     if (failed) throw errorOf(history, failed);
   }

@@ -130,7 +130,10 @@ export class TestReceiver {
   static async start(options: KitOptions, plan?: CrashPlan): Promise<TestReceiver> {
     const kit = new TestReceiver(options, plan);
     await (await kit.#store).addSecret(kit.#webhook.id, kit.#webhook.secret);
-    await kit.#begin();
+    await kit.#begin().catch(async (error) => {
+      for (const life of kit.#lives) await life.end();
+      throw error;
+    });
     return kit;
   }
 

@@ -121,7 +121,9 @@ test.each([
     'the start of the app failed: Error: no shop',
   ],
 ])('what does not fit the app, %j, is refused', async (options, message) => {
+  const before = setTimeout;
   await expect(begin(options as Partial<KitOptions>)).rejects.toThrow(message);
+  expect(setTimeout).toBe(before); // nothing of it is left
 });
 
 test('limits and onDead of an app hold, too', async () => {
