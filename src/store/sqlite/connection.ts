@@ -161,7 +161,7 @@ async function inTransaction<T>(
 
 /** Refuses to write to a file that is no longer where its path leads: whoever starts next would find nothing of what is written. */
 function guardFile(path: string): () => void {
-  const look = () => statSync(path, { throwIfNoEntry: false }); // of a database in memory, it sees nothing
+  const look = () => statSync(path, { throwIfNoEntry: false });
   const was = look();
   return () => {
     const now = look();
@@ -191,16 +191,16 @@ export function connectionOn(path: string, mode: Mode): Connection {
   const isWriter = mode === 'write';
   const database = isWriter ? openWriter(path) : openReader(path);
   const db = statementsOn(database);
-  const check = isWriter ? guardFile(path) : () => {};
+  const check = isWriter && path !== IN_MEMORY ? guardFile(path) : () => {};
   const operations = { ...operationsOf(sqlite), ...readsOf(sqlite) } as unknown as Record<string, Operate>;
   let synchronous = 'FULL';
   return {
     async run(requests) {
       try {
         check();
-        // An ack waits for the disk. What a power cut takes of the others, runs again.
+        // An ack waits for the disk, if there is one. What a power cut takes of the others, runs again.
         const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
-        if (wanted !== synchronous) database.pragma(`synchronous = ${wanted}`);
+        if (wanted !== synchronous && path !== IN_MEMORY) database.pragma(`synchronous = ${wanted}`);
         synchronous = wanted;
         return await inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
           const outputs: unknown[] = [];
