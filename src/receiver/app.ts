@@ -107,7 +107,10 @@ function webhookRoute(
     const verdict = await judge(exchangeOf(res).token, Buffer.isBuffer(req.body) ? req.body : NO_BYTES);
     if (verdict.type === 'refused') return refuse(req, res, verdict);
     waitingAcks++;
-    const recorded = await store.record(verdict.notification).finally(() => waitingAcks--);
+    const recorded = await store
+      .record(verdict.notification)
+      .catch(readiness.failed)
+      .finally(() => waitingAcks--);
     answer(res, 200, recorded);
     readiness.succeeded();
     const { kind, webhookId } = verdict.notification;
@@ -144,7 +147,6 @@ function webhookRoute(
 
   const failed: ErrorRequestHandler = (error, req, res, next) => {
     if (res.headersSent) return next(error);
-    readiness.failed(error);
     closeBehind(req, res);
     refuse(req, res, verdictAfter(error), error);
   };

@@ -25,9 +25,10 @@ export function readinessOf(store: Pick<EventStore, 'ping'>, clock: MonotonicClo
     succeeded(): void {
       failure = undefined;
     },
-    /** A notification could not be served, perhaps because of the store. */
-    failed(error: unknown): void {
+    /** An ack could not be recorded, perhaps because of the store. @throws the same error */
+    failed(error: unknown): never {
       if (isUnavailable(error)) failure = { at: clock.monotonic(), error };
+      throw error;
     },
     /**
      * Whether the store commits within a second. Whoever asks at the same time shares a commit, since each costs one.
