@@ -51,6 +51,7 @@ const machine = hostname().replaceAll(/[^\w.-]/g, '-');
 /** Drawn once, so that a process has one name in all places. */
 const DRAWN_NAME = `${machine.slice(0, 80)}-${randomBytes(4).toString('hex')}`;
 
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -105,11 +106,7 @@ const variables = {
 
   MOCK_PORT: whole(0, 65_535, 'a TCP port').default(4010),
   DEV_DATABASE_URL: file.default('sqlite:./data/dev.db'),
-  LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      error: mistake('trace, debug, info, warn, error, fatal or silent'),
-    })
-    .default('info'),
+  LOG_LEVEL: z.enum(LEVELS, { error: mistake(`one of ${LEVELS.join(', ')}`) }).default('info'),
 } as const;
 
 type Variable = keyof typeof variables;
@@ -148,10 +145,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function parseConfig(env: Environment, told = 'the environment'): Config {
   const parsed = environment.safeParse(valuesOf(variableNames, env));
   if (parsed.success) return parsed.data;
-  throw mistaken(
-    told,
-    parsed.error.issues.map(({ path: [name], message }) => `  ${String(name)}: ${message}`),
-  );
+  const mistakes = parsed.error.issues.map(({ path: [name], message }) => `  ${String(name)}: ${message}`);
+  throw mistaken(told, mistakes);
 }
 
 /** The values of variables. One that is empty counts as not set. */

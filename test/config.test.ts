@@ -180,7 +180,7 @@ describe('an environment', () => {
     expect(mistakesOf({ PORT: 'eighty', LOG_LEVEL: 'loud' })).toBe(
       'the environment has 2 mistakes:\n' +
         '  PORT: "eighty" is not valid; it takes a TCP port, a whole number from 0 to 65535\n' +
-        '  LOG_LEVEL: "loud" is not valid; it takes trace, debug, info, warn, error, fatal or silent',
+        '  LOG_LEVEL: "loud" is not valid; it takes one of trace, debug, info, warn, error, fatal, silent',
     );
   });
 
