@@ -113,6 +113,15 @@ async function receiverFrom(first: RecordedEvent | undefined): Promise<KitOption
 
 type Events = readonly RecordedEvent[];
 
+async function playOn(kit: TestReceiver, events: Events): Promise<void> {
+  using stage = onStderr.begin('delivered');
+  const shown = events.values().map((event, index) => {
+    stage.show(index, index / events.length);
+    return event;
+  });
+  await kit.play(shown);
+}
+
 async function endsOn(options: KitOptions, events: Events, onPoint = () => {}): Promise<Endings> {
   // Loaded only here: the other commands for events need no mock provider.
   const { TestReceiver } = await import('../../testing/test-receiver.ts');
@@ -120,12 +129,7 @@ async function endsOn(options: KitOptions, events: Events, onPoint = () => {}): 
     onPoint();
     return false; // it does not die there
   });
-  using stage = onStderr.begin('delivered');
-  const shown = events.values().map((event, index) => {
-    stage.show(index, index / events.length);
-    return event;
-  });
-  await kit.play(shown);
+  await playOn(kit, events);
   return await kit.ends(); // before it stops
 }
 
@@ -158,22 +162,14 @@ async function failureAgain({ events, ends, options }: Played, flags: Flags): Pr
   const failure = failureOf(await endsOn(options, order, () => points++));
   if (failure !== undefined || !crash) return failure;
   say(`${points} points at which the process can die: the recording is played once for each`);
-  const { everyCrash } = await import('../../testing/every-crash.ts');
-  using stage = onStderr.begin('points');
-  let plays = 0;
-  const play = async (start: Start) => {
-    stage.show(plays, plays / points);
-    plays++;
-    await (await start(options)).play(order);
-  };
+  const { crashThatBreaks, playerOf } = await import('../../testing/every-crash.ts');
+  const play = async (start: Start) => playOn(await start(options), order);
   const check = async (kit: TestReceiver) => {
     const failure = failureOf(await kit.ends());
     if (failure !== undefined) throw new Error(failure);
   };
-  return everyCrash(play, check, { mayDie: true }).then(
-    () => undefined,
-    ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
-  );
+  const broken = await crashThatBreaks(playerOf(play, check, true), {});
+  return broken && `${firstLine(broken.message)}\n${messageOf(broken.cause)}`;
 }
 
 const xml = (text: string) =>
