@@ -5,6 +5,7 @@ import { expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { databaseForEachTest, ENGINE, testOfFiles } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -87,7 +88,7 @@ test('a server that runs with the old SECRETS_KEY takes what it can verify, when
   await expect(database().open(SECRETS_KEY)).rejects.toMatchObject({ code: 'STORE_UNUSABLE' });
   expect((await deliver(url, bodyOf(2))).status).toBe(200);
   expect(await statusOfAnother(url)).toBe(503);
-  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  await eventually('it is ready', async () => (await fetch(`${url}/readyz`)).ok);
 
   await stop();
   const again = await runService({}, { ...envOf(next), WEBHOOK_SECRET: '' });
