@@ -57,15 +57,15 @@ type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
 const MEMBERS = ['settings', 'start', 'handlers', 'limits', 'routes', 'onDead'];
 
-/** What is wrong with a module; undefined if nothing is. Of two names one would silently not count. */
-function mistakeIn({ app, handlers }: Exported): string | undefined {
+/** What is wrong with a module, or with the options of a test kit; undefined if nothing is. Of two names one would silently not count. */
+export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
-    return 'exports both `app` and `handlers`: put the handlers into the app';
+    return 'has both `app` and `handlers`: put the handlers into the app';
   for (const [name, value] of Object.entries({ app, handlers }))
-    if (isPromise(value)) return `exports a promise as \`${name}\`: write export const ${name} = await ...`;
+    if (isPromise(value)) return `has a promise as \`${name}\`: await it`;
   const definition = app ?? { handlers };
   if (!isObject(definition) || (app === undefined && !isObject(handlers)))
-    return 'exports no object `handlers`, and no `app` as defineApp makes it';
+    return 'has no object `handlers`, and no `app` as defineApp makes it';
   const odd = Object.keys(definition).find((name) => !MEMBERS.includes(name));
   if (odd !== undefined) return `has an app with a member ${odd}, but its members are ${MEMBERS.join(', ')}`;
   const { settings, handlers: given } = definition;

@@ -24,17 +24,23 @@ import { webhooksApi } from './webhooks-api.ts';
  */
 export type MockProvider = Simulation & ReturnType<typeof createProvider>;
 
+/** Where it is without a port. */
+const LOCAL_HOST = 'mock.test';
+
 /** @param listener where it listens, once it does */
 function createProvider(options: MockOptions, listener: () => Listener | undefined = () => undefined) {
   const settings: Settings = { ...mockDefaults, poster: new Poster(), onAttempt() {}, ...options };
   const clock = new MockClock(options.clock);
   const random = randomStreams(options.seed);
-  const baseUrl = () => listener()?.url ?? 'http://mock.test';
+  const baseUrl = () => listener()?.url ?? `http://${LOCAL_HOST}`;
   const webhooks = createWebhooks(clock, random.webhooks);
   const deliveries = createDeliveries({ ...settings, clock, random: random.faults, webhooks });
   const sites = createSimulation({ ...settings, clock, random: random.simulation, deliveries });
   const statuses = createStatusesApi({ clock, random: random.statuses, baseUrl });
   const limit = rateLimit({ clock, limit: settings.rateLimit, windowMs: 60_000 });
+
+  /** without a port; made when it is first asked: it has some sixty routes */
+  let local: LocalServer | undefined;
 
   const reset = () => {
     clock.cancelAll();
@@ -87,6 +93,12 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
       await listener()?.stop();
     },
 
+    /** Answers a request for `http://mock.test/...`, without a port. */
+    fetch(url: string, request?: RequestInit): Promise<Response> {
+      local ??= new LocalServer(this.app(LOCAL_HOST));
+      return local.fetch(url, request);
+    },
+
     /** Answers all of its requests. @param host by which it is asked for */
     app(host: string): RequestListener {
       const own = { host, names: settings.names };
@@ -122,7 +134,7 @@ export const MockProvider = {
     return mock;
   },
 
-  /** Makes one that listens nowhere: `app` answers its requests. Its addresses begin with `http://mock.test`. */
+  /** Makes one that listens nowhere: `fetch` answers its requests. Its addresses begin with `http://mock.test`. */
   inProcess: (options: MockOptions = {}): MockProvider => createProvider(options),
 };
 

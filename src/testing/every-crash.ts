@@ -1,6 +1,6 @@
 import { messageOf } from '../base/errors.ts';
 import type { KitOptions } from './kit-options.ts';
-import type { CrashPlace, CrashPoint } from './life.ts';
+import type { CrashPlace } from './life.ts';
 import { TestReceiver } from './test-receiver.ts';
 
 /** Starts the receiver of a scenario, in place of `testReceiver`. */
@@ -47,64 +47,62 @@ export async function everyCrash<W>(
   check: Check<W>,
   options: EveryCrashOptions = {},
 ): Promise<void> {
-  const failed = await crashThatBreaks(playerOf(scenario, check, options.mayDie), options);
-  if (failed) throw failed;
+  await playCrashes(playerOf(scenario, check, options.mayDie), options);
 }
 
-/** Plays without a crash, then with one at each point. @returns which breaks the check first, and how; undefined if none does */
-export async function crashThatBreaks(
-  play: Player,
-  { except = [], only }: EveryCrashOptions,
-): Promise<Error | undefined> {
+/** Plays without a crash, then with one at each point. @throws Error telling which of them breaks the check first */
+export async function playCrashes(play: Player, { except = [], only }: EveryCrashOptions): Promise<void> {
   const points: string[] = [];
-  const failed = await play((name, place) => {
-    if (!except.includes(place)) points.push(name);
+  const note = (point: string) => {
+    if (!except.some((place) => point.startsWith(place))) points.push(point);
     return false;
-  });
-  if (failed)
-    return new Error(`without any crash, the check fails: ${failed.message}`, { cause: failed.cause });
+  };
+  await play(note).catch(failing('without any crash, the check fails: '));
   if (points.length === 0) throw new Error('the scenario brings about no event: deliver something');
   if (only !== undefined && !points.includes(only))
     throw new Error(`the scenario has no point "${only}": it has ${points.join(', ')}`);
   for (const point of only === undefined ? points : [only]) {
     let isReached = false;
-    const failed = await play((name) => {
-      isReached ||= name === point;
-      return name === point;
-    });
+    const diesAt = (reached: string) => {
+      isReached ||= reached === point;
+      return reached === point;
+    };
     const alone = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
-    if (failed)
-      return new Error(`a crash ${point} breaks the check.\n${alone}\n${failed.message}`, {
-        cause: failed.cause,
-      });
+    await play(diesAt).catch(failing(`a crash ${point} breaks the check.\n${alone}\n`));
     if (!isReached)
       throw new Error(`the scenario takes another way each time: it did not come to "${point}" again`);
   }
-  return undefined;
+}
+
+/** Puts a text before the message of an error. */
+export function failing(before: string): (error: unknown) => never {
+  return (error) => {
+    const cause = (error instanceof Error && error.cause) || error;
+    throw new Error(before + messageOf(error), { cause });
+  };
 }
 
 /**
  * Plays a scenario to its end, and checks.
- * @param plan whether it dies at a point. Its name is the same each time: `between step charge`, `after record media_available #2`
+ * @param diesAt whether it dies at a point, each time of the same name: `between step charge`, `after record media_available #2`
  * @param then what happens to its receiver once the scenario is over
- * @returns what the check said, and how the events have ended that are not handled; undefined if it holds @throws the error of the scenario itself; it says nothing about the handlers
+ * @throws Error with what the check said, and how the events have ended that are not handled; the error of the scenario itself
  */
 export type Player = (
-  plan: (name: string, place: CrashPlace) => boolean,
+  diesAt: (point: string) => boolean,
   then?: (kit: TestReceiver) => Promise<void>,
-) => Promise<Error | undefined>;
+) => Promise<void>;
 
 /** @param mayDie whether events may end as dead; if not, that breaks the check, too */
 export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie = false): Player {
-  return async (plan, then = async () => {}) => {
+  return async (diesAt, then = async () => {}) => {
     await using started = new AsyncDisposableStack();
     const kits: TestReceiver[] = [];
     const seen = new Map<string, number>();
-    const dies = ({ place, what }: CrashPoint) => {
-      const name = `${place} ${what}`;
-      const count = 1 + (seen.get(name) ?? 0);
-      seen.set(name, count);
-      return plan(count === 1 ? name : `${name} #${count}`, place);
+    const dies = (point: string) => {
+      const count = 1 + (seen.get(point) ?? 0);
+      seen.set(point, count);
+      return diesAt(count === 1 ? point : `${point} #${count}`);
     };
     const world = await scenario(async (options) => {
       const kit = started.use(await TestReceiver.start(options, dies));
@@ -119,9 +117,8 @@ export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie = fal
       await check(kit, world);
       const dead = mayDie ? [] : await kit.events({ status: 'dead' });
       if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');
-      return undefined;
     } catch (cause) {
-      return new Error([messageOf(cause), ...(await endsOf(kit))].join('\n'), { cause });
+      throw new Error([messageOf(cause), ...(await endsOf(kit))].join('\n'), { cause });
     }
   };
 }

@@ -1,11 +1,6 @@
 import { type Config, parseConfig, parseSettings, variableNames } from '../config.ts';
-import {
-  type DefinedApp,
-  type Handlers,
-  isPromise,
-  mistakeInHandlers,
-  mistakeInLimits,
-} from '../dispatch/handler.ts';
+import type { DefinedApp, Handlers } from '../dispatch/handler.ts';
+import { mistakeIn } from '../dispatch/load-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 
 export interface KitOptions {
@@ -29,25 +24,17 @@ export interface KitOptions {
 }
 
 const TOLD = 'settings of testReceiver';
-/** Signs what no stored secret verifies: notifications of other webhooks than the kit's own, as recordings have them. */
-export const SECRET = 'the secret of the kit for tests, for every webhook';
 
 /**
  * What a process has that starts.
  * @throws TypeError on anything but handlers, or a setting that is none; KitError CONFIG_INVALID on settings that are not valid
  */
 export function appOf({ handlers: given, app: made, settings = {}, ...options }: KitOptions): ReadyApp {
-  if (given && made)
-    throw new TypeError('testReceiver takes either { handlers } or { app }: an app has its handlers');
-  const app = (typeof made === 'function' ? made() : made) ?? {
-    handlers: (typeof given === 'function' ? given() : given) as Handlers,
-  };
-  const { settings: schema, handlers, start }: DefinedApp = app;
-  const isObject = typeof handlers === 'object' && handlers !== null && !isPromise(handlers);
-  const mistake = isObject
-    ? (mistakeInHandlers(handlers) ?? mistakeInLimits(app))
-    : 'no object of handlers: await it if it is a promise';
-  if (mistake !== undefined) throw new TypeError(`there is ${mistake}`);
+  const handlers = typeof given === 'function' ? given() : given;
+  const own = typeof made === 'function' ? made() : made;
+  const mistake = mistakeIn({ app: own, handlers });
+  if (mistake !== undefined) throw new TypeError(`what testReceiver is given ${mistake}`);
+  const { settings: schema, ...app } = own ?? { handlers: handlers ?? {} };
   const names = [...variableNames, ...Object.keys(schema?.shape ?? {})];
   const odd = Object.keys(settings).find((name) => !names.includes(name));
   if (odd !== undefined)
@@ -55,12 +42,16 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
   return {
     ...app,
     settings: schema && parseSettings(schema, settings, TOLD),
-    start: 'resources' in options ? () => ({ app: options.resources }) : start,
+    ...('resources' in options && { start: () => ({ app: options.resources }) }),
   };
 }
 
-/** The settings of a process that only the test reaches. @throws KitError CONFIG_INVALID on a value that is not valid */
-export function configOf({ settings = {} }: KitOptions): Config {
-  const own = { WEBHOOK_SECRET: SECRET, HOST: '127.0.0.1', TRUST_PROXY: '0' };
+/**
+ * The settings of a process that only the test reaches.
+ * @param secret of every webhook: recordings have notifications of others than the kit's own
+ * @throws KitError CONFIG_INVALID on a value that is not valid
+ */
+export function configOf({ settings = {} }: KitOptions, secret: string): Config {
+  const own = { WEBHOOK_SECRET: secret, HOST: '127.0.0.1', TRUST_PROXY: '0' };
   return parseConfig({ INSTANCE_NAME: 'test-receiver', ...settings, ...own }, TOLD);
 }

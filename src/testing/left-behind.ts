@@ -38,13 +38,8 @@ export class LeftBehind {
     return async (event, ctx) => {
       const run = { kind, isOver: false };
       const { state, lost } = watchedState(ctx.state);
-      // What the kit does for a step is not the handler's.
-      const once: typeof ctx.once = (step, fn) =>
-        this.#scope.exit(() =>
-          ctx.once(step, typeof fn === 'function' ? () => this.#scope.run(run, fn) : fn),
-        );
       try {
-        const outcome = await this.#scope.run(run, () => handler(event, { ...ctx, state, once }));
+        const outcome = await this.#scope.run(run, () => handler(event, { ...ctx, state }));
         for (const name of lost()) this.#found.add(`the handler of ${kind} ${CHANGED} "${name}"`);
         return outcome;
       } finally {

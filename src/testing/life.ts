@@ -17,34 +17,18 @@ import type { EventStore } from '../store/event-store.ts';
 import { LeftBehind } from './left-behind.ts';
 import { inTimeOf, routeTimers } from './virtual-timers.ts';
 
-/** The places in the life of an event at which a process may die. */
+/**
+ * The places in the life of an event at which a process may die: before a notification is recorded, so that its sender gets no answer, and
+ * after it; after an event is claimed; before and after a step of `ctx.once`, and between its end and the storing of its result; before
+ * and after a call of `ctx.statuses`; before and after the end of the event is stored. The sender sends again, and events run again.
+ */
 export type CrashPlace =
-  /** before a notification is stored: its sender gets no answer, and sends it again */
-  | 'before record'
-  /** after it is stored, and before its sender has the answer: it comes again, as a duplicate */
-  | 'after record'
-  /** after an event was claimed, and before its handler runs */
+  | `${'before' | 'after'} ${'record' | 'step' | 'call' | 'settle'}`
   | 'after claim'
-  /** before a step of `ctx.once` runs */
-  | 'before step'
-  /** after a step has run, and before its result is stored: it runs again */
-  | 'between step'
-  /** after the result of a step is stored */
-  | 'after step'
-  /** before and after a call of `ctx.statuses` */
-  | 'before call'
-  | 'after call'
-  /** after the handler has ended, and before that is stored: it runs again */
-  | 'before settle'
-  /** after the end of the event is stored */
-  | 'after settle';
+  | 'between step';
 
-/** A point that a process reached. */
-export interface CrashPoint {
-  readonly place: CrashPlace;
-  /** of a step its name, of a call its method and path, else the kinds of the events */
-  readonly what: string;
-}
+/** A point that a process reaches: its place, and of a step its name, of a call its method and path, else the kinds of the events. */
+export type CrashPoint = `${CrashPlace} ${string}`;
 
 export interface LifeOptions {
   readonly config: Config;
@@ -53,19 +37,19 @@ export interface LifeOptions {
   readonly log: Logger;
   /** its own: nobody moves it after a crash */
   readonly clock: VirtualClock;
-  /** told of every point that a process reaches, at which it may be killed */
-  onPoint(point: CrashPoint): void;
+  /** whether the process dies at a point that it reaches */
+  diesAt(point: CrashPoint): boolean;
   /** runs a handler, and gives its result or another */
   onRun<T>(run: () => T): Promise<Awaited<T>>;
   /** `ctx.statuses` of this process, which dies with it */
   statuses(): StatusesClient | undefined;
 }
 
-const begun = new Set<Life>();
+const lives = new Set<Life>();
 
 // A process that a handler ends would take the other tests along, and its runner would say that all is well.
 process.on('exit', () => {
-  if (![...begun].some(({ isAtWork }) => isAtWork)) return;
+  if (![...lives].some(({ isAtWork }) => isAtWork)) return;
   process.exitCode = 1;
   writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
 });
@@ -78,6 +62,8 @@ export class Life {
   readonly clock: VirtualClock;
   /** that of the timers of the app's `start` */
   readonly appClock: VirtualClock;
+  /** resolves when it has started; rejects if its app does not start */
+  readonly begun: Promise<void>;
   readonly #leftBehind = new LeftBehind();
   readonly #options: LifeOptions;
   readonly #over = Promise.withResolvers<undefined>();
@@ -91,10 +77,11 @@ export class Life {
     this.#options = options;
     this.clock = options.clock;
     this.appClock = new VirtualClock(options.clock.now());
+    this.begun = this.#begin();
   }
 
-  async begin(): Promise<this> {
-    begun.add(this);
+  async #begin(): Promise<void> {
+    lives.add(this);
     const { config, clock, app: ready, log, statuses, onRun } = this.#options;
     const store = this.#mortal(await this.#options.store);
     const parts = { store, clock, log };
@@ -122,7 +109,6 @@ export class Life {
     this.#dispatcher = dispatcher;
     dispatcher.start();
     store.onRecorded = (resource) => dispatcher.came(resource);
-    return this;
   }
 
   get isOver(): boolean {
@@ -140,14 +126,14 @@ export class Life {
 
   /** Asks its public listener, or for a page of the app. @returns undefined if it is over before it answers */
   async fetch(path: string, request: RequestInit): Promise<Response | undefined> {
-    const server = this.isOver ? undefined : this.#server;
-    const asked = server?.fetch(`http://receiver.test${path}`, request);
+    await this.begun;
+    const asked = this.isOver ? undefined : this.#server?.fetch(`http://receiver.test${path}`, request);
     return this.#during('calls', () => Promise.race([asked, this.#over.promise]));
   }
 
-  /** Tells of a point; the listener may kill the process there, and then this never resolves. */
-  async reach(place: CrashPlace, what: string): Promise<void> {
-    if (!this.isOver) this.#options.onPoint({ place, what });
+  /** Comes to a point. If the process dies there, this never resolves. */
+  async reach(point: CrashPoint): Promise<void> {
+    if (!this.isOver && this.#options.diesAt(point)) this.crash();
     await this.#alive();
   }
 
@@ -184,7 +170,7 @@ export class Life {
     if (!this.isOver) await this.#dispatcher?.stop(0);
     if (this.#state === 'alive') this.#state = 'stopped';
     this.#over.resolve(undefined);
-    begun.delete(this);
+    lives.delete(this);
     this.#leftBehind.stop();
     await this.#opened.disposeAsync();
   }
@@ -200,7 +186,7 @@ export class Life {
 
   /** The store as a process has it that may die before, during and after each call. */
   #mortal(store: EventStore): EventStore {
-    const calls = watched(store, (place, what) => this.reach(place, what));
+    const calls = watched(store, (point) => this.reach(point));
     return new Proxy(store, {
       get: (target, name) => {
         const method: unknown = Reflect.get(name in calls ? calls : target, name);
@@ -221,35 +207,35 @@ export class Life {
 /** The calls of a store at which a process may die. @param reach told of each point; a process that dies there waits forever */
 function watched(
   store: EventStore,
-  reach: (place: CrashPlace, what: string) => Promise<void>,
+  reach: (point: CrashPoint) => Promise<void>,
 ): Pick<EventStore, 'record' | 'claim' | 'step' | 'saveStep' | 'settle'> {
   return {
     async record(notification, receivedAt) {
-      await reach('before record', notification.kind);
+      await reach(`before record ${notification.kind}`);
       const recorded = await store.record(notification, receivedAt);
-      await reach('after record', notification.kind);
+      await reach(`after record ${notification.kind}`);
       return recorded;
     },
     async claim(request) {
       const claimed = await store.claim(request);
       const { claims } = claimed;
-      if (claims.length > 0) await reach('after claim', claims.map(({ kind }) => kind).join(' '));
+      if (claims.length > 0) await reach(`after claim ${claims.map(({ kind }) => kind).join(' ')}`);
       return claimed;
     },
     async step(key, name) {
-      await reach('before step', name);
+      await reach(`before step ${name}`);
       return store.step(key, name);
     },
     async saveStep(key, step) {
-      await reach('between step', step.name);
+      await reach(`between step ${step.name}`);
       const saved = await store.saveStep(key, step);
-      await reach('after step', step.name);
+      await reach(`after step ${step.name}`);
       return saved;
     },
     async settle(claim, settlement) {
-      await reach('before settle', claim.kind);
+      await reach(`before settle ${claim.kind}`);
       const settled = await store.settle(claim, settlement);
-      await reach('after settle', claim.kind);
+      await reach(`after settle ${claim.kind}`);
       return settled;
     },
   };

@@ -7,7 +7,7 @@ import type { Post, PostResult } from '../base/poster.ts';
 import { visibleLog } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
-import { LocalServer, MockProvider } from '../mock/mock-provider.ts';
+import { MockProvider } from '../mock/mock-provider.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/notifications.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
@@ -16,39 +16,19 @@ import { differences, type End, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
-import type { Attempt, EventFilter, StoredEvent } from '../store/event-store.ts';
+import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { stateJson } from '../store/lists/event-json.ts';
 import { openStore } from '../store/open.ts';
-import { appOf, configOf, type KitOptions, SECRET } from './kit-options.ts';
-import type { CrashPoint } from './life.ts';
+import { appOf, configOf, type KitOptions } from './kit-options.ts';
 import { Life } from './life.ts';
 
-/** Decides at every point that the receiver reaches whether its process dies there, to be started again at once. */
-export type CrashPlan = (point: CrashPoint) => boolean;
-
 type Values = Readonly<Record<string, unknown>>;
-
-/** What the receiver answered to a notification that it took. */
-export interface Taken {
-  readonly status: 'accepted' | 'duplicate';
-  readonly id: string;
-}
 
 /** An event as it is stored, and the notification that it came with. */
 export interface KitEvent extends StoredEvent {
   readonly notification: Values;
 }
 
-/** A request of a handler to the scheduled statuses API. */
-export interface StatusesCall {
-  readonly method: string;
-  readonly path: string;
-  /** what was sent as JSON; undefined if nothing was */
-  readonly body: unknown;
-  readonly status: number;
-}
-
-const MOCK_NAME = 'mock.test';
 const SECOND_MS = 1000;
 /** Where so many events wait for a retry, those that fall due soon after each other run together: each alone would take long. */
 const MANY = 100;
@@ -87,24 +67,22 @@ export class TestReceiver {
   readonly #log;
   /** runs what is the mock's: not in the scope of the handler that calls it */
   readonly #aside = AsyncLocalStorage.snapshot();
-  /** made when it is first asked: it has some sixty routes */
-  #mockServer: LocalServer | undefined;
-  /** The requests that handlers have made to the scheduled statuses API. */
-  readonly statusesCalls: StatusesCall[] = [];
+  /** The requests that handlers have made to the scheduled statuses API; `body` is what was sent as JSON, if anything was. */
+  readonly statusesCalls: { method: string; path: string; body: unknown; status: number }[] = [];
   /** A client of the scheduled statuses API of the same user that handlers have. */
   readonly statuses;
   /** the notification that was delivered last, by whomever */
   #last: string | undefined;
-  #life: Promise<Life> | undefined;
+  #life: Life;
   readonly #lives: Life[] = [];
-  readonly #armed: CrashPoint[] = [];
+  /** where it is to die */
+  readonly #armed: string[] = [];
   #failures = 0;
   #newestEvent = 0;
 
-  private constructor(options: KitOptions, plan: CrashPlan | undefined) {
+  private constructor(options: KitOptions, diesAt: ((point: string) => boolean) | undefined) {
     this.#options = options;
-    this.#plan = plan;
-    this.#config = configOf(options);
+    this.#plan = diesAt;
     const clock = new VirtualClock(options.now);
     this.#clock = clock;
     const timestamp = () => `,"time":${clock.now()}`;
@@ -113,7 +91,6 @@ export class TestReceiver {
     this.provider = MockProvider.inProcess({
       clock,
       seed: 1,
-      names: [MOCK_NAME],
       poster: { post: (post) => this.#post(post), close() {} },
     });
     this.#webhook = this.provider.createWebhook({
@@ -122,19 +99,22 @@ export class TestReceiver {
       events: kindNames,
       site_ids: [SITE],
     });
+    this.#config = configOf(options, this.#webhook.secret);
     this.#store = openStore({ DATABASE_URL: 'sqlite::memory:', clock, threads: false });
-    this.statuses = this.#statusesClient(undefined);
+    this.statuses = this.#statusesClient();
+    this.#life = this.#newLife();
   }
 
-  /** @param plan kills its process at some points; without one, only `crash` and `crashAt` do */
-  static async start(options: KitOptions, plan?: CrashPlan): Promise<TestReceiver> {
-    const kit = new TestReceiver(options, plan);
-    await (await kit.#store).addSecret(kit.#webhook.id, kit.#webhook.secret);
-    await kit.#begin().catch(async (error) => {
-      for (const life of kit.#lives) await life.end();
+  /** @param diesAt whether its process dies at a point, and is started again at once; else only `crash` and `crashAt` kill it */
+  static async start(options: KitOptions, diesAt?: (point: string) => boolean): Promise<TestReceiver> {
+    const kit = new TestReceiver(options, diesAt);
+    try {
+      await kit.#quiet();
+      return kit;
+    } catch (error) {
+      await kit.#life.end();
       throw error;
-    });
-    return kit;
+    }
   }
 
   /** The time there, in milliseconds since the epoch. */
@@ -147,27 +127,26 @@ export class TestReceiver {
    * given; other members that are not given are filled in.
    * @returns once it is acknowledged, and before it is handled @throws Error if the receiver refuses it, or has crashed
    */
-  deliver<K extends Kind>(kind: K, members: MembersOf<K> = {}): Promise<Taken> {
+  deliver<K extends Kind>(kind: K, members: MembersOf<K> = {}): Promise<Recorded> {
     return this.deliverBody(this.#next(kind, members));
   }
 
   /** Delivers any notification as it is, such as one of a kind that nobody knows yet. @throws as `deliver` */
-  async deliverBody(notification: Values | string): Promise<Taken> {
+  async deliverBody(notification: Values | string): Promise<Recorded> {
     const body = typeof notification === 'string' ? notification : JSON.stringify(notification);
     this.#last = body;
-    const key = body.includes(this.#webhook.id) ? this.#webhook.secret : SECRET;
-    const authorization = `Bearer ${signNotification(body, keyOf(key))}`;
-    // As the provider does: where a plan kills it, it is there again at once.
+    const authorization = `Bearer ${signNotification(body, keyOf(this.#webhook.secret))}`;
+    // As the provider does, until there is an answer: it may have died, and be there again.
     for (;;) {
       const answer = await this.#send(body, authorization);
       if (answer?.status === 200) return JSON.parse(await answer.text());
       if (answer) throw new Error(`the receiver answered ${answer.status}: ${await answer.text()}`);
-      if (await this.#isCrashed()) throw new Error(CRASHED);
+      if (this.#life.isOver) throw new Error(CRASHED);
     }
   }
 
   /** Delivers the last notification again, or that of an event. @throws as `deliver` */
-  async duplicate(id?: string): Promise<Taken> {
+  async duplicate(id?: string): Promise<Recorded> {
     const body = id === undefined ? this.#last : (await this.event(id)).body;
     if (body === undefined) throw new Error('there is nothing to deliver again: deliver something first');
     return this.deliverBody(body);
@@ -178,9 +157,9 @@ export class TestReceiver {
    * @param happened in the order of their event times, a second between them
    * @param order the order of delivery, as places in that list; without it, the last is delivered first
    */
-  async outOfOrder(happened: readonly Happening[], order?: readonly number[]): Promise<Taken[]> {
+  async outOfOrder(happened: readonly Happening[], order?: readonly number[]): Promise<Recorded[]> {
     const all = happened.map(([kind, members = {}]) => this.#next(kind, members));
-    const taken: Taken[] = [];
+    const taken: Recorded[] = [];
     for (const place of order ?? [...all.keys()].reverse()) {
       const notification = all[place];
       if (!notification) throw new RangeError(`there is no notification in place ${place}: the first has 0`);
@@ -200,14 +179,14 @@ export class TestReceiver {
     const ms = typeof time === 'number' ? time : (durationOf(time) ?? Number.NaN);
     if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, or 10m`);
     await this.#pass(ms);
-    await this.#failOnLeftBehind();
+    this.#failOnLeftBehind();
   }
 
   /** Resolves when what is ready was handled; time does not go on, so that retries wait. @throws as `settled` */
   async handled(): Promise<void> {
     await this.#pass(GATHER_MS); // after so long new events are claimed
     await this.#rest();
-    await this.#failOnLeftBehind();
+    this.#failOnLeftBehind();
   }
 
   /**
@@ -218,8 +197,8 @@ export class TestReceiver {
   async settled(): Promise<void> {
     for (let moment = 0; moment < 20_000; moment++) {
       await this.handled();
-      if (await this.#isCrashed()) return;
-      const isWaiting = this.provider.isBusy || (await this.#life)?.isAtWork;
+      if (this.#life.isOver) return;
+      const isWaiting = this.provider.isBusy || this.#life.isAtWork;
       const timer = isWaiting ? this.#clock.nextDue() : undefined;
       const next = Math.min(await this.#nextEvent(), timer ?? Infinity);
       if (next === Infinity) return;
@@ -235,7 +214,7 @@ export class TestReceiver {
    */
   async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
     const { events } = await (await this.#store).replay(filter, options);
-    (await this.#life)?.wake();
+    this.#life.wake();
     return events;
   }
 
@@ -287,7 +266,7 @@ export class TestReceiver {
    * @throws Error if the receiver has crashed
    */
   async page(path: string, request: RequestInit = {}) {
-    const answer = await (await this.#life)?.fetch(path, request);
+    const answer = await this.#life.fetch(path, request);
     if (!answer) throw new Error(CRASHED);
     const { status, headers } = answer;
     return { status, headers: Object.fromEntries(headers), body: await answer.text() };
@@ -295,7 +274,7 @@ export class TestReceiver {
 
   /** Kills the process of the receiver now, as by SIGKILL. `restart` starts it again. */
   async crash(): Promise<void> {
-    (await this.#life)?.crash();
+    this.#life.crash();
   }
 
   /**
@@ -303,14 +282,15 @@ export class TestReceiver {
    * @param where before the step runs, between its end and its storing, or after its result is stored
    */
   crashAt(step: string, where: 'before' | 'between' | 'after'): void {
-    this.#armed.push({ place: `${where} step`, what: step });
+    this.#armed.push(`${where} step ${step}`);
   }
 
   /** Starts the receiver again on the same database, after a crash or, as a deployment does, after a stop in order. */
   async restart(): Promise<void> {
     await this.#endLife();
-    await this.#failOnLeftBehind();
-    await this.#begin();
+    this.#failOnLeftBehind();
+    this.#life = this.#newLife();
+    await this.#quiet();
   }
 
   /**
@@ -322,10 +302,10 @@ export class TestReceiver {
     await this.#endLife();
     for (const life of this.#lives) await life.end();
     await (await this.#store).close();
-    await this.#failOnLeftBehind();
+    this.#failOnLeftBehind();
     if (this.#plan) return;
-    const missed = this.#armed.splice(0).map(({ what, place }) => `"${what}" (${place.split(' ')[0]})`);
-    if (missed.length > 0) throw new Error(`crashAt: no handler came to the step ${missed.join(', ')}`);
+    const missed = this.#armed.splice(0).join(', ');
+    if (missed !== '') throw new Error(`crashAt: no handler came to this point: ${missed}`);
     if (this.#failures > 0) throw new Error('failNext: no handler has run since');
   }
 
@@ -338,7 +318,7 @@ export class TestReceiver {
    * everything settles, as in `hookkit events check`.
    * @throws Error that tells the events that ended otherwise; KitError INPUT_INVALID naming a line that is broken
    */
-  async fromRecording(file: string): Promise<Taken[]> {
+  async fromRecording(file: string): Promise<Recorded[]> {
     const events = await wholeRecording(file);
     const taken = await this.play(events);
     if (!events.some(({ expect }) => expect)) return taken;
@@ -348,9 +328,9 @@ export class TestReceiver {
   }
 
   /** Delivers recorded events with the gaps between them, each once what came before its gap is handled. @throws as `deliver` */
-  async play(events: Iterable<RecordedEvent>): Promise<Taken[]> {
+  async play(events: Iterable<RecordedEvent>): Promise<Recorded[]> {
     let ahead: number | undefined;
-    const taken: Taken[] = [];
+    const taken: Recorded[] = [];
     for (const { body, receivedAt } of events) {
       ahead ??= this.now() - receivedAt;
       if (receivedAt + ahead > this.now()) {
@@ -366,11 +346,9 @@ export class TestReceiver {
   async ends(): Promise<ReadonlyMap<string, End>> {
     await this.settled();
     const ends = new Map<string, End>();
-    const states = new Map<string, Values>();
     for (const { id, resource, status, attempts, lastError } of await this.#stored({})) {
-      const state = states.get(resource) ?? (await this.state(resource));
-      states.set(resource, state);
-      ends.set(id, { status, attempts, reason: lastError && firstLine(lastError), state });
+      const reason = lastError && firstLine(lastError);
+      ends.set(id, { status, attempts, reason, state: await this.state(resource) });
     }
     return ends;
   }
@@ -381,18 +359,14 @@ export class TestReceiver {
     await writeWholeFile(file, (write) => exportRecording(store, { filter: {}, write }));
   }
 
-  async #failOnLeftBehind(): Promise<void> {
-    const found = (await this.#life)?.leftBehind() ?? [];
+  #failOnLeftBehind(): void {
+    const found = this.#life.leftBehind();
     if (found.length > 0) throw new Error(found.join('\n'));
   }
 
   async #stored(filter: EventFilter): Promise<readonly StoredEvent[]> {
     const pages = await Array.fromAsync(pagesOf(await this.#store, filter));
     return pages.flat().sort((one, other) => one.seq - other.seq);
-  }
-
-  async #isCrashed(): Promise<boolean> {
-    return (await this.#life)?.isOver ?? true;
   }
 
   /** A notification of what happens next. */
@@ -402,36 +376,34 @@ export class TestReceiver {
     return notificationOf(kind, members, { at, webhookId: this.#webhook.id });
   }
 
-  async #begin(): Promise<void> {
-    const life = new Life({
+  #newLife(): Life {
+    const life: Life = new Life({
       config: this.#config,
       app: appOf(this.#options),
       store: this.#store,
       log: this.#log,
       clock: new VirtualClock(this.now()),
-      onPoint: (point) => this.#onPoint(life, point),
+      diesAt: (point) => this.#diesAt(point),
       onRun: (run) => this.#onRun(run),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
     });
     this.#lives.push(life);
-    this.#life = life.begin();
-    await this.#quiet();
+    return life;
   }
 
   async #endLife(): Promise<void> {
-    const life = await this.#life;
-    if (!life || life.isOver) return;
-    const ended = life.end();
-    if (life.isAtWork) await this.#pass(2 * SECOND_MS); // what it waits for at a stop
+    if (this.#life.isOver) return;
+    const ended = this.#life.end();
+    if (this.#life.isAtWork) await this.#pass(2 * SECOND_MS); // what it waits for at a stop
     await ended;
   }
 
-  #onPoint(life: Life, point: CrashPoint): void {
-    const armed = this.#armed.findIndex(({ place, what }) => point.place === place && point.what === what);
+  #diesAt(point: string): boolean {
+    const armed = this.#armed.indexOf(point);
     if (armed !== -1) this.#armed.splice(armed, 1);
-    const isPlanned = this.#plan?.(point) === true;
-    if (armed !== -1 || isPlanned) life.crash();
-    if (isPlanned) void this.#begin();
+    if (!this.#plan?.(point)) return armed !== -1;
+    this.#life = this.#newLife();
+    return true;
   }
 
   async #onRun<T>(run: () => T): Promise<Awaited<T>> {
@@ -443,7 +415,7 @@ export class TestReceiver {
 
   async #send(body: string, authorization: string): Promise<Response | undefined> {
     const headers = { 'Content-Type': 'application/json', Authorization: authorization };
-    return (await this.#life)?.fetch(this.#config.WEBHOOK_PATH, { method: 'POST', headers, body });
+    return this.#life.fetch(this.#config.WEBHOOK_PATH, { method: 'POST', headers, body });
   }
 
   /** Takes the deliveries of the mock. */
@@ -454,34 +426,29 @@ export class TestReceiver {
     return { type: 'answered', status: answer.status, body: await answer.text() };
   }
 
-  #statusesClient(life: Life | undefined): StatusesClient {
-    const options = { baseUrl: `http://${MOCK_NAME}`, token: 'alice-rw', random: () => 0.5 };
-    return new StatusesClient({ ...options, clock: this.#clock, fetch: this.#fetchOf(life) });
-  }
-
-  /** `fetch` of a process, which may die before and after each request. */
-  #fetchOf(life: Life | undefined): typeof fetch {
-    return async (input, init = {}) => {
+  /** A client of the mock, as a process has it: it may die before and after each request. */
+  #statusesClient(life?: Life): StatusesClient {
+    const send: typeof fetch = async (input, init = {}) => {
       const { method = 'GET', body } = init;
       const { href, pathname, search } = new URL(String(input));
-      await life?.reach('before call', `${method} ${pathname}`);
-      const answer = await this.#aside(() => {
-        this.#mockServer ??= new LocalServer(this.provider.app(MOCK_NAME));
-        return this.#mockServer.fetch(href, init);
-      });
+      await life?.reach(`before call ${method} ${pathname}`);
+      const answer = await this.#aside(() => this.provider.fetch(href, init));
       const sent = typeof body === 'string' ? JSON.parse(body) : undefined;
       if (life)
         this.statusesCalls.push({ method, path: pathname + search, body: sent, status: answer.status });
-      await life?.reach('after call', `${method} ${pathname}`);
+      await life?.reach(`after call ${method} ${pathname}`);
       return answer;
     };
+    const options = { token: 'alice-rw', random: () => 0.5, clock: this.#clock, fetch: send };
+    return new StatusesClient({ baseUrl: this.provider.url, ...options });
   }
 
   /** Resolves when nothing goes on by itself any more in this process. */
   async #quiet(): Promise<void> {
     for (let calm = 0; calm < 3; calm++) {
+      await this.#life.begun;
       await setImmediate();
-      if ((await this.#life)?.isIdle === false) calm = -1;
+      if (!this.#life.isIdle) calm = -1;
     }
   }
 
@@ -490,11 +457,11 @@ export class TestReceiver {
     const { patienceMs = 3000 } = this.#options;
     const began = systemClock.monotonic();
     await this.#quiet();
-    while ((await this.#life)?.isAtWork) {
+    while (this.#life.isAtWork) {
       const waited = systemClock.monotonic() - began;
       if (waited > 20 && this.#clock.nextDue() !== undefined) return; // virtual time goes on for what it waits for
       if (waited > patienceMs) {
-        const advice = `if it waits for its time-out, use advance('${this.#config.HANDLER_TIMEOUT_MS + SECOND_MS}ms')`;
+        const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
         throw new Error(`a handler has not ended in ${patienceMs} ms: ${advice}`);
       }
       await pause(systemClock, 1);
@@ -510,22 +477,22 @@ export class TestReceiver {
     const end = this.now() + ms;
     await this.#quiet();
     while (this.now() < end) {
-      const life = await this.#life;
+      const life = this.#life;
       const soon = this.now() + GATHER_MS;
-      const event = life?.isAtWork
+      const event = life.isAtWork
         ? (life.clock.nextDue() ?? end)
         : Math.max(soon, end > soon ? await this.#nextEvent() : end);
-      const timers = [this.#clock.nextDue(), life?.isOver ? undefined : life?.appClock.nextDue()];
+      const timers = [this.#clock.nextDue(), life.isOver ? undefined : life.appClock.nextDue()];
       const moment = Math.min(end, event, ...timers.map((due = end) => due));
       await this.#clock.advance(Math.max(0, moment - this.now()));
-      (await this.#life)?.leap(this.now());
+      this.#life.leap(this.now());
       await this.#quiet();
     }
   }
 
   /** When the next event falls due, or it is worth looking whether the lease of one whose process died has run out. */
   async #nextEvent(): Promise<number> {
-    if (await this.#isCrashed()) return Infinity;
+    if (this.#life.isOver) return Infinity;
     const { pending, waiting, running, nextAt = Infinity } = await (await this.#store).overview();
     const due = waiting > MANY ? Math.max(nextAt, this.now() + TOGETHER_MS) : nextAt;
     // In small steps: a dispatcher that sleeps for longer spares the leases of others.

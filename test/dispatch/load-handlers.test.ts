@@ -28,7 +28,7 @@ test('a relative path begins at the folder of the project, wherever the command 
 });
 
 test.each([
-  ['export const handler = {};', 'exports no object `handlers`'],
+  ['export const handler = {};', 'has no object `handlers`'],
   [
     'export const handlers = { media_avaliable() {} };',
     'has a handler for media_avaliable, but the kinds are ',
@@ -39,16 +39,10 @@ test.each([
   ],
   ['export const handlers = {', 'does not load'],
   ['throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
-  [
-    'export const handlers = Promise.resolve({});',
-    'exports a promise as `handlers`: write export const handlers = await ...',
-  ],
-  [
-    'export const app = (async () => ({ handlers: {} }))();',
-    'exports a promise as `app`: write export const app = await ...',
-  ],
+  ['export const handlers = Promise.resolve({});', 'has a promise as `handlers`: await it'],
+  ['export const app = (async () => ({ handlers: {} }))();', 'has a promise as `app`: await it'],
   ['export const app = { handlers: Promise.resolve({}) };', 'has an app without an object `handlers`'],
-  ['export const app = { handlers: {} }, handlers = {};', 'exports both `app` and `handlers`'],
+  ['export const app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
   [
     'export const app = { route() {}, handlers: {} };',
     'has an app with a member route, but its members are settings,',

@@ -115,7 +115,7 @@ test('timers and dates of start go by the time of the test, those of handlers do
 test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
-  [{ handlers: {} }, 'testReceiver takes either { handlers } or { app }'],
+  [{ handlers: {} }, 'has both `app` and `handlers`'],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },
     'the start of the app failed: Error: no shop',
@@ -154,6 +154,6 @@ test('limits and onDead of an app hold, too', async () => {
   await kit.stop();
   expect({ most, dead }).toEqual({ most: 2, dead: [['M3', 'never', 1]] });
   await expect(testReceiver({ app: defineApp({ limits: { cms: 2 }, handlers: {} }) })).rejects.toThrow(
-    'there is a limit for cms, but the kinds are ',
+    'has a limit for cms, but the kinds are ',
   );
 });

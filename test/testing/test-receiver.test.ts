@@ -188,7 +188,7 @@ test('a handler that waits for real things is waited for, and one that hangs has
   expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
   await kit.deliver('media_updated');
   await expect(kit.settled()).rejects.toThrow(
-    "a handler has not ended in 200 ms: if it waits for its time-out, use advance('31000ms')",
+    "a handler has not ended in 200 ms: if it is to wait for its time-out, call kit.advance('1h') before",
   );
   await kit.advance('30s');
   expect(aborted).toMatchObject({ name: 'TimeoutError' });
@@ -296,7 +296,7 @@ test('nothing goes on, once it is stopped, and a stop tells of each crash and fa
   await kit.settled();
   expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3 });
   await expect(kit.stop()).rejects.toThrow(
-    'crashAt: no handler came to the step "never" (after), "chrage" (between)',
+    'crashAt: no handler came to this point: after step never, between step chrage',
   );
   await expect(kit.deliver('media_created')).rejects.toThrow('was stopped');
   await expect(kit.events()).rejects.toThrow();
@@ -307,9 +307,9 @@ test('nothing goes on, once it is stopped, and a stop tells of each crash and fa
 });
 
 test.each([
-  [{}, 'there is no object of handlers'],
-  [{ app: Promise.resolve({ handlers: {} }) }, 'there is no object of handlers: await it'],
-  [{ handlers: { media_avaliable() {} } }, 'there is a handler for media_avaliable, but the kinds are'],
+  [{}, 'what testReceiver is given has no object `handlers`'],
+  [{ app: Promise.resolve({ handlers: {} }) }, 'has a promise as `app`: await it'],
+  [{ handlers: { media_avaliable() {} } }, 'has a handler for media_avaliable, but the kinds are'],
   [{ handlers: {}, settings: { RETRY_MAX_ATTEMPT: '1' } }, 'there is no setting RETRY_MAX_ATTEMPT'],
   [{ handlers: {}, settings: { LEASE_MS: 'long' } }, 'settings of testReceiver has 1 mistake'],
 ])('options that are mistaken, %j, are refused', async (options, message) => {

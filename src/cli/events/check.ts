@@ -162,14 +162,16 @@ async function failureAgain({ events, ends, options }: Played, flags: Flags): Pr
   const failure = failureOf(await endsOn(options, order, () => points++));
   if (failure !== undefined || !crash) return failure;
   say(`${points} points at which the process can die: the recording is played once for each`);
-  const { crashThatBreaks, playerOf } = await import('../../testing/every-crash.ts');
+  const { playCrashes, playerOf } = await import('../../testing/every-crash.ts');
   const play = async (start: Start) => playOn(await start(options), order);
   const check = async (kit: TestReceiver) => {
     const failure = failureOf(await kit.ends());
     if (failure !== undefined) throw new Error(failure);
   };
-  const broken = await crashThatBreaks(playerOf(play, check, true), {});
-  return broken && `${firstLine(broken.message)}\n${messageOf(broken.cause)}`;
+  return playCrashes(playerOf(play, check, true), {}).then(
+    () => undefined,
+    ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
+  );
 }
 
 const xml = (text: string) =>
