@@ -22,10 +22,7 @@ async function backup(file: string): Promise<void> {
   const { DATABASE_URL, SECRETS_KEY } = loadConfig();
   const path = sqlitePathOf(DATABASE_URL);
   if (path === undefined)
-    throw new KitError(
-      'INPUT_INVALID',
-      'on PostgreSQL, back up with: pg_dump --format=custom --file=FILE DATABASE',
-    );
+    throw new KitError('INPUT_INVALID', 'on PostgreSQL, back up with pg_dump: see --help');
   const { backUp } = await import('../store/sqlite/backup.ts');
   const { events, bytes } = await backUp(path, file);
   await print(`${line(file)}: ${events} events, ${bytes} bytes, checked`);

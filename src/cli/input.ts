@@ -50,7 +50,7 @@ function problemOf(secret: string): string | undefined {
   if (/^(["'`]).*\1$/s.test(secret)) return 'is in quotes';
   if (/^[{[]/.test(secret)) return 'is JSON';
   if (/[\s\p{C}]/u.test(secret)) return 'has spaces, line breaks or invisible characters inside';
-  return secret.length > 65_536 ? 'is too long' : undefined;
+  return undefined;
 }
 
 /**

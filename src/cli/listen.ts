@@ -16,16 +16,9 @@ import { moment, receiverUrl, wholeNumber } from './options.ts';
 import { line, say, writeOn } from './output.ts';
 
 /** What the other receiver narrows the events by. */
-const FILTERS = {
-  kind: 'a kind, or a group of kinds',
-  site: 'the site of the event',
-  resource: 'the media or channel of the event, media:ID or channel:ID',
-  webhook: 'the webhook that delivered the event',
-  q: 'a text somewhere in the body of the event',
-} as const;
+const FILTERS = ['kind', 'site', 'resource', 'webhook', 'q'] as const;
 
-type Filters = { [name in keyof typeof FILTERS]?: string };
-type Flags = Filters & {
+type Flags = Partial<Record<(typeof FILTERS)[number], string>> & {
   from: URL;
   tokenFile?: string;
   to?: URL;
@@ -59,7 +52,7 @@ export function addListen(program: Command): void {
     )
     .option('--limit <number>', 'end after so many', wholeNumber(1))
     .option('--json', 'print recordings');
-  for (const [name, what] of Object.entries(FILTERS)) command.option(`--${name} <text>`, what);
+  for (const name of FILTERS) command.option(`--${name} <text>`, 'as in hookkit events list');
   command.addHelpText('after', HELP).action(listen);
 }
 

@@ -4,11 +4,10 @@ import { DATABASE_URL } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { moveDatabase } from '../store/move.ts';
 import { readKey } from './input.ts';
-import { interruptible } from './interruptible.ts';
 import { printJson, progress, say, table, write } from './output.ts';
 
 const HELP = `
-Stop the receivers first. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to is
+Stop the receivers first. After an interruption, run it again: it begins again. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to is
 empty, or has what an interrupted move left. SECRETS_KEY, or a key file, seals its secrets. At the end, programs refuse that of --from.
 
 Example:
@@ -40,9 +39,9 @@ async function move(flags: { from: string; to: string; fromKeyFile?: string; jso
   const secretsKey = loadConfig().SECRETS_KEY;
   const fromKey = fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from');
   const stage = progress('rows copied or compared');
-  const tables = await interruptible('run it again, and it begins again', (signal) =>
-    moveDatabase({ from, to, secretsKey, fromKey, signal, onPage: (rows) => stage.show(rows, undefined) }),
-  ).finally(stage[Symbol.dispose]);
+  const onPage = (rows: number) => stage.show(rows, undefined);
+  const moving = moveDatabase({ from, to, secretsKey, fromKey, onPage });
+  const tables = await moving.finally(stage[Symbol.dispose]);
   if (json) return printJson({ tables });
   const short = (checksum: string) => checksum.slice(0, 16);
   const rows = tables.map((one) => [one.table, String(one.rows), short(one.from), short(one.to)]);

@@ -8,9 +8,7 @@ import { print } from './output.ts';
 export function addPause(program: Command): void {
   program
     .command('pause')
-    .description(
-      'Pause handling: no process starts a handler, while notifications are received and recorded.',
-    )
+    .description('Pause handling: no process starts a handler. Notifications are recorded as ever.')
     .requiredOption('--reason <text>', 'why: the overview, the metrics and the doctor show it')
     .action(pause);
 }

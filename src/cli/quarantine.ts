@@ -1,12 +1,10 @@
 import { type Command, Option } from 'commander';
-import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { unprovenJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
-import { moment } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 
 type Flags = { webhook?: string; json?: true };
@@ -29,8 +27,7 @@ export function addQuarantine(program: Command): void {
   quarantine
     .command('drop')
     .description('Drop notifications for good, such as those of a webhook that is deleted.')
-    .option('--before <time>', `only those that came before this time: ${MOMENTS}`, moment)
-    .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
+    .addOption(new Option('--all', 'drop all of them').conflicts('webhook'))
     .action(drop);
   for (const command of quarantine.commands)
     command
@@ -38,16 +35,11 @@ export function addQuarantine(program: Command): void {
       .option('--json', 'print the result as JSON');
 }
 
-type DropFlags = Flags & { before?: number; all?: true };
-
-/** The `before` of all entries. */
-const EVER = Number.MAX_SAFE_INTEGER;
-
-async function drop({ webhook, before = EVER, all, json }: DropFlags): Promise<void> {
-  if (!all && webhook === undefined && before === EVER)
-    throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
+async function drop({ webhook, all, json }: Flags & { all?: true }): Promise<void> {
+  if (!all && webhook === undefined)
+    throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook, or --all');
   await withDatabase(loadConfig(), async (store) => {
-    const dropped = await store.dropQuarantined(before, webhook);
+    const dropped = await store.dropQuarantined(Number.MAX_SAFE_INTEGER, webhook);
     await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
   });
 }
@@ -55,16 +47,14 @@ async function drop({ webhook, before = EVER, all, json }: DropFlags): Promise<v
 async function list({ webhook, json }: Flags): Promise<void> {
   await withDatabase(loadConfig(), async (store) => {
     const rows: string[][] = [];
-    let before = '[';
     for await (const entry of entriesOf(store, webhook)) {
       const shown = unprovenJson(entry);
       const { received_at, webhook_id, kind, resource, event_time, source } = shown;
       // One at a time: all bodies together may not fit into memory.
-      if (json) await writeOn(`${before}\n${JSON.stringify(shown)}`);
+      if (json) await writeOn(`${JSON.stringify(shown)}\n`);
       else rows.push([received_at, webhook_id, kind, resource, event_time ?? '-', source]);
-      before = ',';
     }
-    if (json) return print(before === '[' ? '[]' : '\n]');
+    if (json) return;
     if (rows.length === 0) return print('nothing is in quarantine');
     await write(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
   });

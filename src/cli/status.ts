@@ -12,9 +12,7 @@ import { print, printJson } from './output.ts';
 export function addStatus(program: Command): void {
   program
     .command('status')
-    .description(
-      'Say what needs attention and how the last hour went, as the overview of the inspector does.',
-    )
+    .description('Say what needs attention and how the last hour went, as the overview page does.')
     .option('--json', 'print it as JSON')
     .addHelpText('after', '\nIf something is grave, the exit code is 1.')
     .action(status);

@@ -6,7 +6,7 @@ import { type JsonObject, parseBody } from '../notification/json.ts';
 import type { EventFilter, EventStore, StoredEvent, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import { type Recorded, readRecording } from './recording-lines.ts';
-import { type Listener, UNINTERRUPTED } from './replay-listener.ts';
+import { UNINTERRUPTED } from './replay-listener.ts';
 
 /** A recorded event for a replay. Its id stays that of the recorded event, even if its body is changed for the replay. */
 export interface RecordedEvent extends VerifiedNotification, Recorded {
@@ -185,17 +185,4 @@ export function isUnderWay({ status, nextAttemptAt }: StoredEvent): boolean {
 /** Whether a replay to the handlers resets an event. */
 export function isReplayable(event: StoredEvent): boolean {
   return !isUnderWay(event) && event.body !== undefined;
-}
-
-/** Counts what a replay over HTTP would send, names the first broken lines, and returns the first few of the events. */
-export async function previewSending(source: Source, listener: Listener) {
-  const leftOut = new LeftOut((text) => listener.say(text));
-  const first: RecordedEvent[] = [];
-  let sendable = 0;
-  for await (const event of source.read(leftOut)) {
-    sendable++;
-    if (first.length < SHOWN) first.push(event);
-  }
-  const { pruned, broken } = leftOut;
-  return { sendable, pruned, broken, first };
 }

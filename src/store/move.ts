@@ -15,8 +15,6 @@ interface Moving {
   /** the key of `to`, and of `from` unless that has another; without it, a SQLite database has one in a file beside it */
   readonly secretsKey?: Buffer | undefined;
   readonly fromKey?: Buffer | undefined;
-  /** after an abort nothing more is copied; the next move begins again */
-  readonly signal: AbortSignal;
   /** told after each page how many rows were copied or compared */
   readonly onPage: (rows: number) => void;
 }
@@ -78,7 +76,6 @@ export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[
   await target.setVersion(MOVING);
   let rows = 0;
   const page = (more: number) => {
-    moving.signal.throwIfAborted();
     rows += more;
     moving.onPage(rows);
   };

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import type { StateChange } from '../../src/store/event-store.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
 import { testOfFiles } from '../support/engine.ts';
-import { deskForEachTest } from '../support/event-desk.ts';
+import { deskForEachTest, ndjson } from '../support/event-desk.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { tokenOf } from '../support/hs256.ts';
@@ -29,9 +29,10 @@ test('quarantine list shows what waits and from whom, admit takes what a secret 
   await store.retireSecret('retired', 'old', 0);
   // A secret that serves all: what is signed with it verifies, and the rest stays.
   const env = { ...desk().env, WEBHOOK_SECRET: 'right' };
-  const quarantine = async (...args: string[]) =>
-    JSON.parse((await runCli(['quarantine', ...args, '--json'], { env })).stdout);
-  const waiting = await quarantine('list', '--webhook', 'known');
+  const printed = async (...args: string[]) =>
+    (await runCli(['quarantine', ...args, '--json'], { env })).stdout;
+  const quarantine = async (...args: string[]) => JSON.parse(await printed(...args));
+  const waiting = ndjson(await printed('list', '--webhook', 'known'));
   expect(waiting).toHaveLength(3);
   expect(waiting[0]).toMatchObject({ webhook_id: 'known', kind: 'media_available', source: '192.0.2.7' });
   expect(await quarantine('admit', '--webhook', 'unknown')).toEqual({ admitted: 0, kept: 3 });

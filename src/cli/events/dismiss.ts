@@ -2,7 +2,6 @@ import { type Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import { withDatabase } from '../../store/open.ts';
-import { interruptible } from '../interruptible.ts';
 import { FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
 import { print, printJson, progress, say } from '../output.ts';
 
@@ -29,26 +28,22 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
   const filter = filterOf(flags);
   const isMeant = all || dryRun || FILTER_FLAGS.some((name) => command.getOptionValue(name) !== undefined);
   if (!isMeant) throw new KitError('INPUT_INVALID', 'this would dismiss everything: give a filter, or --all');
-  await withDatabase(loadConfig(), (store) =>
-    interruptible('run it again to dismiss the rest', async (signal) => {
-      if (dryRun) {
-        const { dismissible } = await store.tally(filter);
-        if (json) return printJson({ dry_run: true, dismissible });
-        return print(`${dismissible} events would be dismissed`);
-      }
-      const stage = progress('dismissed');
-      let soFar = 0;
-      const onStep = (ids: readonly string[]) => {
-        soFar += ids.length;
-        stage.show(soFar, undefined);
-      };
-      const dismissing = store.dismiss(filter, reason, { onStep, signal });
-      const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
-      if (signal.aborted) say(`${dismissed} events were dismissed`);
-      signal.throwIfAborted();
-      if (json) return printJson({ dismissed, running });
-      await print(`${dismissed} events dismissed`);
-      if (running > 0) say(`${running} more are left out, as handlers run them`);
-    }),
-  );
+  await withDatabase(loadConfig(), async (store) => {
+    if (dryRun) {
+      const { dismissible } = await store.tally(filter);
+      if (json) return printJson({ dry_run: true, dismissible });
+      return print(`${dismissible} events would be dismissed`);
+    }
+    const stage = progress('dismissed');
+    let soFar = 0;
+    const onStep = (ids: readonly string[]) => {
+      soFar += ids.length;
+      stage.show(soFar, undefined);
+    };
+    const dismissing = store.dismiss(filter, reason, { onStep });
+    const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
+    if (json) return printJson({ dismissed, running });
+    await print(`${dismissed} events dismissed`);
+    if (running > 0) say(`${running} more are left out, as handlers run them`);
+  });
 }

@@ -5,12 +5,11 @@ import { KitError } from '../../base/errors.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { ENDS } from '../../replay/recording-lines.ts';
-import type { Answers } from '../../replay/replay-over-http.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
-import * as sources from '../../replay/sources.ts';
+import { databaseSource, previewReset, recordingSource } from '../../replay/sources.ts';
 import type { EventFilter, EventStore } from '../../store/event-store.ts';
-import { eventJson, iso } from '../../store/lists/event-json.ts';
+import { eventJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/open.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
@@ -40,7 +39,7 @@ interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation {
   readonly concurrency?: number;
 }
 
-const TO_HANDLERS = ['resetSteps', 'run', 'expect', 'failOn'];
+const TO_HANDLERS = ['dryRun', 'resetSteps', 'run', 'expect', 'failOn'];
 const OVER_HTTP = ['from', 'secretFile', 'speed', 'shuffle', 'seed', 'duplicate', 'concurrency', 'asNew'];
 
 export function addReplay(events: Command): void {
@@ -49,11 +48,11 @@ export function addReplay(events: Command): void {
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
     .addOption(new Option('--all', 'replay every event of the database').conflicts(options.FILTER_FLAGS))
-    .option('--dry-run', 'only count the events and show the first few')
     .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.waitingTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .option('--json', 'print the result as JSON')
     .optionsGroup('To the handlers:')
+    .option('--dry-run', 'only count the events and show the first few')
     .option('--reset-steps', 'forget the results of ctx.once, so that every step runs again')
     .option('--run', 'run the handlers in this process; it takes every event that is ready')
     .addOption(new Option('--expect <status>', 'fail unless all events end so').choices(ENDS))
@@ -89,7 +88,7 @@ async function replay(flags: Flags, command: Command): Promise<void> {
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
   const config = loadConfig();
   const replay = { config, flags, filter };
-  if (to) return overHttp({ ...replay, flags: { ...flags, to } });
+  if (to) return overHttp(replay, to);
   if (dryRun) return withDatabase(config, (store) => showReset(store, replay));
   if (!run) return withDatabase(config, (store) => reset(store, replay));
   // Loaded only here: the other commands for events start sooner.
@@ -115,7 +114,7 @@ interface Replay {
 }
 
 async function showReset(store: EventStore, { flags, filter }: Replay): Promise<void> {
-  const { replayable, underWay, pruned, first } = await sources.previewReset(store, filter);
+  const { replayable, underWay, pruned, first } = await previewReset(store, filter);
   if (flags.json) {
     const counts = { replayable, under_way: underWay, pruned };
     await printJson({ dry_run: true, ...counts, first: first.map(eventJson) });
@@ -156,57 +155,28 @@ async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags)
   await print(`${were} reset to pending: the server begins to handle them within two seconds`);
 }
 
-interface Sending extends Replay {
-  readonly flags: Flags & { readonly to: URL };
-}
-
 /** Sends events of the database, or of a recording, to a receiver. */
-async function overHttp(sending: Sending): Promise<void> {
-  const { config, filter, flags } = sending;
-  const { from, dryRun, asNew } = flags;
-  const advice = 'run it again; the receiver answers `duplicate` to notifications that it already has';
-  await interruptible(advice, async (signal) => {
-    const send = (source: sources.Source) =>
-      dryRun ? showSending(source, flags) : sendAll(source, sending, signal);
-    if (from === undefined)
-      return withDatabase(config, (store) => send(sources.databaseSource(store, filter)));
-    const isReadTwice = asNew && !dryRun;
-    const recording = from === '-' ? process.stdin : from;
-    const source = await sources.recordingSource(recording, { filter, isReadTwice, signal });
-    return send(source);
-  });
-}
-
-async function showSending(source: sources.Source, flags: Flags): Promise<void> {
-  const { sendable, first, pruned, broken } = await sources.previewSending(source, onStderr);
-  const rows = first.map(({ id, receivedAt, kind, resource }) => [id, iso(receivedAt), kind, resource]);
-  if (flags.json) await printJson({ dry_run: true, sendable });
-  else {
-    await print(`${sendable} notifications would be sent, the first of them:`);
-    await write(table(['id', 'received', 'kind', 'resource'], rows));
-  }
-  if (sendable + broken === 0) refuseNothing(flags, pruned);
-  if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
-  if (broken > 0) throw new KitError('REPLAY_FAILED', `${broken} lines cannot be sent`);
-}
-
-async function sendAll(source: sources.Source, sending: Sending, signal: AbortSignal): Promise<void> {
-  const { config, flags } = sending;
+async function overHttp({ config, flags, filter }: Replay, to: URL): Promise<void> {
   const { replayOverHttp } = await import('../../replay/replay-over-http.ts');
-  const { seed = randomInt(2 ** 31), shuffle, duplicate = 0, timeout: timeoutMs } = flags;
+  const { from, asNew, seed = randomInt(2 ** 31), shuffle, duplicate = 0, timeout: timeoutMs } = flags;
   if (flags.seed === undefined && (shuffle || duplicate > 0)) say(`--seed ${seed} repeats this`);
   const keys = await signingKeys(config, flags.secretFile);
-  const how = { ...flags, seed, keys, timeoutMs, listener: onStderr, signal };
-  const tableOf = ({ counts }: Answers) => countTable(['answer', 'notifications'], counts);
-  const answers = await replayOverHttp(source, how);
-  if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${tableOf(answers)}`);
-  signal.throwIfAborted();
-  if (answers.counts.size === 0) refuseNothing(flags, answers.pruned);
-  if (answers.pruned > 0) say(`left out: ${answers.pruned} events whose bodies were pruned`);
-  if (flags.json) await printJson(Object.fromEntries(answers.counts));
-  else await write(tableOf(answers));
-  if (answers.unwanted > 0)
-    throw new KitError('REPLAY_FAILED', `${answers.unwanted} notifications were not answered with 200`);
+  const advice = 'run it again; the receiver answers `duplicate` to notifications that it already has';
+  await interruptible(advice, async (signal) => {
+    const how = { ...flags, to, seed, keys, timeoutMs, listener: onStderr, signal };
+    const recording = from === '-' ? process.stdin : from;
+    const answers = recording
+      ? await replayOverHttp(await recordingSource(recording, { filter, isReadTwice: asNew, signal }), how)
+      : await withDatabase(config, (store) => replayOverHttp(databaseSource(store, filter), how));
+    const counts = countTable(['answer', 'notifications'], answers.counts);
+    if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${counts}`);
+    signal.throwIfAborted();
+    if (answers.counts.size === 0) refuseNothing(flags, answers.pruned);
+    if (answers.pruned > 0) say(`left out: ${answers.pruned} events whose bodies were pruned`);
+    await (flags.json ? printJson(Object.fromEntries(answers.counts)) : write(counts));
+    if (answers.unwanted > 0)
+      throw new KitError('REPLAY_FAILED', `${answers.unwanted} notifications were not answered with 200`);
+  });
 }
 
 /** A table of what came how often, the most frequent first. */

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
@@ -63,9 +62,10 @@ async function send(flags: Flags): Promise<void> {
   const sending = { to, key, fault, bodyLimit: config.BODY_LIMIT };
   const { answer, ms } = await sendNotification(body, sending);
   const { status = null } = answer;
-  const sent = isUtf8(body) ? { body: `${body}` } : { body: null, body_base64: body.toString('base64') };
   const answered = { outcome: wordOf(answer), status, answer: answer.status ? answer.body : null, ms };
-  await (json ? printJson({ ...answered, fault: fault ?? null, ...sent }) : print(describe(answer, ms)));
+  await (json
+    ? printJson({ ...answered, fault: fault ?? null, body: `${body}` })
+    : print(describe(answer, ms)));
   checkAnswer(answer, fault);
 }
 

@@ -48,12 +48,3 @@ test('sends nothing, when no secret is known for the webhook, and ends with 1', 
   expect(JSON.parse(run.stdout)).toEqual({ 'no secret': 1 });
   expect(taken).toEqual([]);
 });
-
-test('sends nothing, when run dry, and shows how many and the first few', async () => {
-  const lines = Array.from({ length: 9 }, (_, number) => recordedLine(number));
-  const file = desk().write('r.ndjson', lines.join('\n'));
-  const args = ['replay', '--to', 'http://127.0.0.1:1/', '--from', file, '--dry-run'];
-  const { stdout } = await desk().events(args);
-  expect(stdout).toMatch(/^9 notifications would be sent, the first of them:\n/);
-  expect(stdout.match(/media:media00\d/g)).toHaveLength(5);
-});
