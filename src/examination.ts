@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
@@ -57,6 +60,34 @@ export async function* checkApp(
     yield check.fail(messageOf(error));
   }
   return loaded;
+}
+
+const MOST_ERRORS = 10;
+
+/** Whether types fit, by the TypeScript and the tsconfig.json of the project that the handlers are in. */
+export async function checkTypes(file: string, signal?: AbortSignal): Promise<Finding> {
+  const { ok, fail, skipped } = findingsOf('types');
+  const project = above(dirname(file), 'tsconfig.json');
+  const compiler = above(dirname(file), 'node_modules/typescript/bin/tsc');
+  if (project === undefined) return skipped(`there is no tsconfig.json at or above ${dirname(file)}`);
+  if (compiler === undefined)
+    return skipped('TypeScript is not installed: npm install --save-dev typescript');
+  const args = [compiler, '--noEmit', '--pretty', 'false', '--project', project];
+  const { error, stdout } = await new Promise<{ error: Error | null; stdout: string }>((resolve) => {
+    // tsc does not end at other signals.
+    const options = { signal, killSignal: 'SIGKILL' } as const;
+    execFile(process.execPath, args, options, (error, stdout) => resolve({ error, stdout }));
+  });
+  if (!error) return ok(`they fit, says tsc for ${project}`);
+  const errors = stdout.split('\n').filter((line) => /\berror TS\d+/.test(line));
+  return fail(['they do not fit:', ...errors.slice(0, MOST_ERRORS)].join('\n  '));
+}
+
+/** A file of this name in a folder, or in one above it. */
+function above(folder: string, name: string): string | undefined {
+  const path = join(folder, name);
+  if (existsSync(path)) return path;
+  return folder === dirname(folder) ? undefined : above(dirname(folder), name);
 }
 
 function checkNode(): Finding {

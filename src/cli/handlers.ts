@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { keptAlive, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
@@ -9,8 +6,8 @@ import { type Config, loadConfig } from '../config.ts';
 import { handlersFile, loadDefinition } from '../dispatch/load-handlers.ts';
 import type { OnceOptions } from '../dispatch/once.ts';
 import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
-import { checkApp } from '../examination.ts';
-import { KINDS, kindNames } from '../notification/kinds.ts';
+import { checkApp, checkTypes } from '../examination.ts';
+import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { stateJson } from '../store/lists/event-json.ts';
@@ -29,7 +26,7 @@ export function addHandlers(program: Command): void {
   handlers
     .command('list', { isDefault: true })
     .description('List each kind, and whether it has a handler (the default); unknown is every other kind.')
-    .option('--json', 'print a JSON array, which also has the ids in each kind')
+    .option('--json', 'print a JSON array')
     .action(loadingOnly(list));
   handlers
     .command('check')
@@ -43,19 +40,15 @@ export function addHandlers(program: Command): void {
 
 async function list({ json }: { json?: true }): Promise<void> {
   const { handlers } = await loadDefinition(loadConfig());
-  const all = [...kindNames, 'unknown' as const].map((kind) => {
-    const ids: readonly string[] = kind === 'unknown' ? [] : KINDS[kind].ids;
-    return { kind, ids, handler: handlers[kind] !== undefined };
-  });
+  const kinds = [...kindNames, 'unknown' as const];
+  const all = kinds.map((kind) => ({ kind, handler: handlers[kind] !== undefined }));
   if (json) return printJson(all);
   const rows = all.map(({ kind, handler }) => [kind, handler ? 'yes' : 'none: ends as skipped']);
   await write(table(['kind', 'handler'], rows));
 }
 
-const MOST_ERRORS = 10;
-
-function check({ strict, json }: { strict?: true; json?: true }): Promise<void> {
-  return printFindings(checkHandlers(loadConfig(), strict ? 'fail' : 'warn'), { json });
+function check(flags: { strict?: true; json?: true }): Promise<void> {
+  return printFindings(checkHandlers(loadConfig(), flags.strict ? 'fail' : 'warn'), flags);
 }
 
 /** All checks of the handlers, one after another. A problem is a finding, never an error. */
@@ -69,32 +62,6 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
     ? finding.ok('every kind has a handler')
     : finding[ifMissing](`no handler for ${missing.join(', ')}. ${advice}`);
   yield await checkTypes(handlersFile(config));
-}
-
-/** Whether types fit, by the TypeScript and the tsconfig.json of the project that the handlers are in. */
-export async function checkTypes(file: string, signal?: AbortSignal): Promise<Finding> {
-  const { ok, fail, skipped } = findingsOf('types');
-  const project = above(dirname(file), 'tsconfig.json');
-  const compiler = above(dirname(file), 'node_modules/typescript/bin/tsc');
-  if (project === undefined) return skipped(`there is no tsconfig.json at or above ${dirname(file)}`);
-  if (compiler === undefined)
-    return skipped('TypeScript is not installed: npm install --save-dev typescript');
-  const args = [compiler, '--noEmit', '--pretty', 'false', '--project', project];
-  const { error, stdout } = await new Promise<{ error: Error | null; stdout: string }>((resolve) => {
-    // tsc does not end at other signals.
-    const options = { signal, killSignal: 'SIGKILL' } as const;
-    execFile(process.execPath, args, options, (error, stdout) => resolve({ error, stdout }));
-  });
-  if (!error) return ok(`they fit, says tsc for ${project}`);
-  const errors = stdout.split('\n').filter((line) => /\berror TS\d+/.test(line));
-  return fail(['they do not fit:', ...errors.slice(0, MOST_ERRORS)].join('\n  '));
-}
-
-/** A file of this name in a folder, or in one above it. */
-function above(folder: string, name: string): string | undefined {
-  const path = join(folder, name);
-  if (existsSync(path)) return path;
-  return folder === dirname(folder) ? undefined : above(dirname(folder), name);
 }
 
 type Flags = BodyFlags & { attempt: number; replay?: true; late?: true; resetSteps?: true; json?: true };

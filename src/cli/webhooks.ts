@@ -136,16 +136,15 @@ async function createWebhook(flags: Metadata & { name: string; url: string }): P
 }
 
 async function updateWebhook(id: string, flags: Metadata): Promise<void> {
-  const config = loadConfig();
   const change = metadataOf(flags);
   if (Object.keys(change).length === 0)
     throw new KitError('INPUT_INVALID', 'nothing to change: give an option with a new value');
-  const client = webhooksClient(config);
-  const standings = await standingsOf(config); // before anything is changed, as it may fail
+  const client = webhooksClient(loadConfig());
   const { metadata } = await client.get(id);
   const description = keepingMark(metadata.description, change.description);
   const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
-  await printWebhook(views.viewOf(id, webhook, standings), flags);
+  const provider = views.providerView(webhook);
+  await (flags.json ? printJson({ id, provider }) : write(members({ id, ...provider })));
 }
 
 interface Import {
@@ -175,9 +174,7 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
     if (json) return printJson({ id, stored: true, ...(replace && retired), admitted, waiting });
     await print(`the secret of webhook ${id} is stored; ${admitted} notifications admitted`);
     if (ends.length > 0)
-      await print(
-        `secrets that it replaces: ${ends.length}, which verify until ${retired.others_until} (--now ends them)`,
-      );
+      await print(`secrets that it replaces: ${ends.length}, which verify until ${retired.others_until}`);
   });
 }
 
@@ -253,19 +250,13 @@ function settingsOf({ provider }: views.WebhookView): string[] {
   return [name, webhook_url, site_ids.join(', ') || 'none', kinds];
 }
 
-async function showWebhook(id: string, flags: { json?: true }): Promise<void> {
+async function showWebhook(id: string, { json }: { json?: true }): Promise<void> {
   const config = loadConfig();
-  const client = webhooksClient(config);
   const standings = await standingsOf(config);
-  const webhook = await ifThere(client.get(id));
+  const webhook = await ifThere(webhooksClient(config).get(id));
   if (!webhook && !standings.webhooks.includes(id)) throw registering.unknownWebhook(id);
-  await printWebhook(views.viewOf(id, webhook ?? null, standings), flags);
-}
-
-/** Prints a webhook as lines of names and values, or as JSON. */
-async function printWebhook(view: views.WebhookView, { json }: { readonly json?: true }): Promise<void> {
-  if (json) return printJson(view);
-  await write(members({ id: view.id, ...view.provider, secret: secretInWords(view) }));
+  const view = views.viewOf(id, webhook ?? null, standings);
+  await (json ? printJson(view) : write(members({ id, ...view.provider, secret: secretInWords(view) })));
 }
 
 /**

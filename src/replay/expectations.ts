@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { visible } from '../base/text.ts';
 import type { RecordedEvent } from './sources.ts';
 
 /** How an event has ended. */
@@ -87,3 +88,23 @@ const namesOf = (ending: Ending) => Object.keys(ending) as (keyof End)[];
 
 const picked = (ending: Ending, names: readonly (keyof End)[]): Ending =>
   Object.fromEntries(names.map((name) => [name, ending[name]]));
+
+/** What is checked: the end of an event, or all ends once more. */
+export interface Case {
+  readonly title: string;
+  readonly failure: string | undefined;
+}
+
+const xml = (text: string) =>
+  visible(text).replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** Cases as JUnit XML, which CI systems show. @param file the name of the recording */
+export function junitOf(file: string, cases: readonly Case[]): string {
+  const elements = cases.map(({ title, failure }) => {
+    const inner = failure && `<failure message="ended otherwise than expected">${xml(failure)}</failure>`;
+    return `  <testcase classname="${xml(file)}" name="${xml(title)}">${inner ?? ''}</testcase>\n`;
+  });
+  const failures = cases.filter(({ failure }) => failure).length;
+  const suite = `<testsuite name="${xml(file)}" tests="${cases.length}" failures="${failures}">`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${suite}\n${elements.join('')}</testsuite>\n`;
+}

@@ -98,10 +98,7 @@ export async function deliver(
   const key = keys.keyFor(webhookId);
   if (!key) {
     const why = `no secret signs for webhook ${visibleLine(webhookId)}`;
-    throw new KitError(
-      'REPLAY_FAILED',
-      `${why}: set one WEBHOOK_SECRET here and there, or see --secret-file`,
-    );
+    throw new KitError('REPLAY_FAILED', `${why}: set one WEBHOOK_SECRET here and there, or --secret-file`);
   }
   const pause = growingPause(delivering);
   while (!signal.aborted) {

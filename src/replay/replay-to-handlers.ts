@@ -58,7 +58,7 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   if (ids.length === 0) return { ...reset, ends: new Map() };
   if (reset.underWay > 0)
     listener.say(`${reset.underWay} more were pending or running already: this replay includes them`);
-  listener.say(`${eventsWere(reset.replayed)} reset to pending; waiting until they have ended`);
+  listener.say(`${reset.replayed} events were reset to pending; waiting until they have ended`);
   // A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers.
   const others = dispatcher ? (await store.overview()).pending - ids.length : 0;
   if (others > 0) listener.say(`${others} other events are pending: those that are due are handled as well`);
@@ -74,11 +74,6 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
   } finally {
     await stop();
   }
-}
-
-/** The beginning of a sentence about so many events. */
-export function eventsWere(count: number): string {
-  return count === 1 ? '1 event was' : `${count} events were`;
 }
 
 type Watched = Required<Pick<HandlerReplay, 'listener' | 'signal'>>;

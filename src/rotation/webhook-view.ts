@@ -58,7 +58,7 @@ export function viewOf(id: string, webhook: Webhook | null | undefined, standing
   };
 }
 
-function providerView({ metadata, created, last_modified }: Webhook) {
+export function providerView({ metadata, created, last_modified }: Webhook) {
   const { name, description, webhook_url, events, site_ids } = metadata;
   return { name, description, webhook_url, events, site_ids, created, last_modified };
 }

@@ -5,11 +5,10 @@ import { Readable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
-import { visible } from '../../base/text.ts';
 import { loadConfig } from '../../config.ts';
 import type { StartContext } from '../../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../../dispatch/load-handlers.ts';
-import { differences, type Endings, titleOf, told, updated } from '../../replay/expectations.ts';
+import * as expectations from '../../replay/expectations.ts';
 import { writeWholeFile } from '../../replay/export-recording.ts';
 import { firstLine, toLine } from '../../replay/recording-lines.ts';
 import { UNINTERRUPTED } from '../../replay/replay-listener.ts';
@@ -53,12 +52,6 @@ export function addCheck(events: Command): void {
     .action(loadingOnly(check));
 }
 
-/** What is checked: the end of an event, or all ends once more. */
-interface Case {
-  readonly title: string;
-  readonly failure: string | undefined;
-}
-
 async function check(file: string, flags: Flags): Promise<void> {
   const { update, out = file, junit, json, shuffle, duplicate, crash } = flags;
   const events = await wholeRecording(file);
@@ -70,24 +63,24 @@ async function check(file: string, flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', 'a HAR file has no place for expectations: give --out FILE');
   const options = await receiverFrom(events[0]);
   const ends = await endsOn(options, events);
-  const found = differences(events, ends);
-  const failures = new Map(found.map((difference) => [difference.place, told(difference)]));
-  const cases = expecting.map(
-    (event): Case => ({ title: titleOf(event), failure: failures.get(event.place) }),
-  );
+  const found = expectations.differences(events, ends);
+  const failures = new Map(found.map((difference) => [difference.place, expectations.told(difference)]));
+  const cases = expecting.map((event) => {
+    return { title: expectations.titleOf(event), failure: failures.get(event.place) };
+  });
   if (isAgain && found.length === 0) {
     const failure = await failureAgain({ events, ends, options }, flags);
     cases.push({ title: 'the same ends once more', failure });
   }
   const failed = cases.filter(({ failure }) => failure !== undefined);
-  if (junit !== undefined) await writeFile(junit, junitOf(basename(file), cases));
+  if (junit !== undefined) await writeFile(junit, expectations.junitOf(basename(file), cases));
   if (json) await printJson({ events: events.length, differences: found, failed });
   else for (const { failure = '' } of failed) await print(failure);
   const byStatus = Map.groupBy(ends.values(), ({ status }) => status);
   const counts = Array.from(byStatus, ([status, { length }]) => `${length} ${status}`);
   say(`${ends.size} events: ${counts.join(', ')}`);
   if (update) {
-    const lines = updated(events, ends).map((event) => `${toLine(event)}\n`);
+    const lines = expectations.updated(events, ends).map((event) => `${toLine(event)}\n`);
     await writeWholeFile(out, (write) => write(lines.join('')));
     return say(`${out}: ${found.length} expectations changed, ${events.length - expecting.length} are new`);
   }
@@ -122,7 +115,7 @@ async function playOn(kit: TestReceiver, events: Events): Promise<void> {
   await kit.play(shown);
 }
 
-async function endsOn(options: KitOptions, events: Events, onPoint = () => {}): Promise<Endings> {
+async function endsOn(options: KitOptions, events: Events, onPoint = () => {}) {
   // Loaded only here: the other commands for events need no mock provider.
   const { TestReceiver } = await import('../../testing/test-receiver.ts');
   await using kit = await TestReceiver.start(options, () => {
@@ -135,7 +128,7 @@ async function endsOn(options: KitOptions, events: Events, onPoint = () => {}): 
 
 interface Played {
   readonly events: Events;
-  readonly ends: Endings;
+  readonly ends: expectations.Endings;
   readonly options: KitOptions;
 }
 
@@ -147,8 +140,8 @@ async function failureAgain({ events, ends, options }: Played, flags: Flags): Pr
   const reading = { clock: systemClock, signal: UNINTERRUPTED };
   const order = await Array.fromAsync(reshaped(source, { shuffle, duplicate, seed }, reading));
   const last = new Map(order.map((event) => [event.resource, event]));
-  const failureOf = (came: Endings) => {
-    const found = differences(order, came, (event) => {
+  const failureOf = (came: expectations.Endings) => {
+    const found = expectations.differences(order, came, (event) => {
       const { state, ...end } = ends.get(event.id) ?? {};
       const atLast = last.get(event.resource) === event && { state };
       if (!shuffle && !crash) return { ...end, ...atLast };
@@ -156,7 +149,7 @@ async function failureAgain({ events, ends, options }: Played, flags: Flags): Pr
       const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';
       return { ...(isDead && { status: end.status }), ...atLast };
     });
-    return found.length === 0 ? undefined : found.map(told).join('\n');
+    return found.length === 0 ? undefined : found.map(expectations.told).join('\n');
   };
   let points = 0;
   const failure = failureOf(await endsOn(options, order, () => points++));
@@ -172,17 +165,4 @@ async function failureAgain({ events, ends, options }: Played, flags: Flags): Pr
     () => undefined,
     ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
   );
-}
-
-const xml = (text: string) =>
-  visible(text).replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
-
-function junitOf(file: string, cases: readonly Case[]): string {
-  const elements = cases.map(({ title, failure }) => {
-    const inner = failure && `<failure message="ended otherwise than expected">${xml(failure)}</failure>`;
-    return `  <testcase classname="${xml(file)}" name="${xml(title)}">${inner ?? ''}</testcase>\n`;
-  });
-  const failures = cases.filter(({ failure }) => failure).length;
-  const suite = `<testsuite name="${xml(file)}" tests="${cases.length}" failures="${failures}">`;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${suite}\n${elements.join('')}</testsuite>\n`;
 }

@@ -89,8 +89,7 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   const config = loadConfig();
   const replay = { config, flags, filter };
   if (to) return overHttp(replay, to);
-  if (dryRun) return withDatabase(config, (store) => showReset(store, replay));
-  if (!run) return withDatabase(config, (store) => reset(store, replay));
+  if (dryRun || !run) return withDatabase(config, (store) => (dryRun ? showReset : reset)(store, replay));
   // Loaded only here: the other commands for events start sooner.
   const { Dispatcher } = await import('../../dispatch/dispatcher.ts');
   const { handlersFile } = await import('../../dispatch/load-handlers.ts');
@@ -136,7 +135,7 @@ async function reset(store: EventStore, { config, flags, filter, dispatcher }: R
     const result = await toHandlers.replayToHandlers(store, how);
     const { replayed, underWay, isCut, ends } = result;
     if (signal.aborted && (isCut || ends)) {
-      say(`${toHandlers.eventsWere(replayed)} reset`);
+      say(`${replayed} events were reset`);
       signal.throwIfAborted();
     }
     if (replayed + underWay === 0) refuseNothing(flags, await store.count(filter));
@@ -151,8 +150,9 @@ async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags)
   const waiting = underWay > 0 && { under_way: underWay };
   if (json) return printJson({ replayed, ...waiting, ...Object.fromEntries(ends ?? []) });
   if (ends) return write(countTable(['status', 'events'], ends));
-  const were = toHandlers.eventsWere(replayed);
-  await print(`${were} reset to pending: the server begins to handle them within two seconds`);
+  await print(
+    `${replayed} events were reset to pending: the server begins to handle them within two seconds`,
+  );
 }
 
 /** Sends events of the database, or of a recording, to a receiver. */

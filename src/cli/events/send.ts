@@ -4,12 +4,12 @@ import { KitError } from '../../base/errors.ts';
 import { urlOf } from '../../base/http-server.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
-import type { Answer, SigningKeys } from '../../replay/receiver-client.ts';
+import type { SigningKeys } from '../../replay/receiver-client.ts';
 import type { Fault } from '../../replay/send-one.ts';
 import { hasDatabase, withDatabase } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { type BodyFlags, bodyOf, receiverUrl, withBody } from '../options.ts';
-import { line, print, printJson } from '../output.ts';
+import { line, members, printJson, write } from '../output.ts';
 
 type Flags = BodyFlags & { to?: URL; secretFile?: string; asIs?: true; fault?: Fault; json?: true };
 
@@ -54,28 +54,19 @@ async function send(flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', `a receiver refuses this with ${refusal}: see --as-is`);
   const webhook = flags.webhook ?? webhookOf(body) ?? usualWebhook ?? '';
   const key = keys.keyFor(webhook);
-  if (!key)
-    throw new KitError(
-      'INPUT_INVALID',
-      `no live secret for webhook ${line(webhook)}: give --webhook or --secret-file`,
-    );
+  const noKey = `no live secret for webhook ${line(webhook)}: give --webhook or --secret-file`;
+  if (!key) throw new KitError('INPUT_INVALID', noKey);
   const sending = { to, key, fault, bodyLimit: config.BODY_LIMIT };
   const { answer, ms } = await sendNotification(body, sending);
   const { status = null } = answer;
   const answered = { outcome: wordOf(answer), status, answer: answer.status ? answer.body : null, ms };
-  await (json
-    ? printJson({ ...answered, fault: fault ?? null, body: `${body}` })
-    : print(describe(answer, ms)));
+  const whole = { ...answered, fault: fault ?? null, body: `${body}` };
+  await (json ? printJson(whole) : write(members(answered)));
   checkAnswer(answer, fault);
 }
 
 function ownUrl({ HOST, PORT, WEBHOOK_PATH }: Config): URL {
   return new URL(urlOf(HOST === '::' ? '127.0.0.1' : HOST, PORT) + WEBHOOK_PATH);
-}
-
-function describe(answer: Answer, ms: number): string {
-  if (answer.status === undefined) return `no answer after ${ms} ms: ${line(answer.error)}`;
-  return `${answer.status} in ${ms} ms: ${line(answer.body)}`;
 }
 
 /**

@@ -221,13 +221,13 @@ test('sends one notification, and is refused broken ones, when sent as written',
   const store = await database();
   await store.addSecret('2yW4KmiG', SECRET);
   await serve();
-  expect((await qa.type(media)).stdout).toMatch(/^200 /);
-  expect((await qa.type(thumbnail)).stdout).toMatch(/^200 /);
-  for (const fault of faults) expect((await qa.type(fault)).stdout).toMatch(/^4\d\d /);
+  expect((await qa.type(media)).stdout).toMatch(/^status +200$/m);
+  expect((await qa.type(thumbnail)).stdout).toMatch(/^status +200$/m);
+  for (const fault of faults) expect((await qa.type(fault)).stdout).toMatch(/^status +4\d\d$/m);
   await qa.type(writeFile);
   const refused = await qa.type(asIs.replace(' --as-is', ''), { code: 2 });
   expect(refused.stderr).toContain('with 400 (not a JSON object in UTF-8)');
-  expect((await qa.type(asIs, { code: 1 })).stdout).toMatch(/^400 /);
+  expect((await qa.type(asIs, { code: 1 })).stdout).toMatch(/^status +400$/m);
   expect((await eventsIn(store, {}, 10)).map(({ kind }) => kind)).toEqual([
     'thumbnail_created',
     'media_available',

@@ -44,7 +44,7 @@ test('registers a webhook as told, and changes the given settings and nothing el
   const given = { description: 'kept', webhook_url: URL, site_ids: [SITE] };
   expect(metadata()).toEqual({ ...given, name: 'main', events: ['media_created'] });
   const view = await here.json(['webhooks', 'update', id, '--name', 'other', '--all-events']);
-  expect(view).toMatchObject({ id, secret: 'live', provider: { name: 'other' } });
+  expect(view).toMatchObject({ id, provider: { name: 'other' } });
   expect(metadata()).toEqual({ ...given, name: 'other', events: [...kindNames] });
 });
 
@@ -176,7 +176,7 @@ test('a command says that there is no database, makes none, and goes on where it
   const told = /there is no database at .*receiver\.db: .*run this where the server runs/;
   for (const [args, expected] of [
     [['rotate', id], 1],
-    [['update', id, '--name', 'other', '--json'], 0],
+    [['list'], 0],
   ] as const) {
     const { code, stdout, stderr } = await empty.cli(['webhooks', ...args]);
     expect([code, stdout.includes(id)]).toEqual([expected, expected === 0]);
