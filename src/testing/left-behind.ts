@@ -28,7 +28,8 @@ export class LeftBehind {
   /** those that are not judged yet */
   readonly #made = new Map<Promise<unknown>, Made>();
   readonly #found = new Set<string>();
-  readonly #endHooks = promiseHooks.createHook({
+  /** Ends it. */
+  readonly stop = promiseHooks.createHook({
     init: (promise, parent) => this.#wasMade(promise, parent !== undefined),
     settled: (promise) => this.#wasSettled(promise),
   });
@@ -38,8 +39,13 @@ export class LeftBehind {
     return async (event, ctx) => {
       const run = { kind, isOver: false };
       const { state, lost } = watchedState(ctx.state);
+      // What the kit does for a step is not the handler's, and to watch it would take most of the time.
+      const once: typeof ctx.once = (step, fn) =>
+        this.#scope.exit(() =>
+          ctx.once(step, typeof fn === 'function' ? () => this.#scope.run(run, fn) : fn),
+        );
       try {
-        const outcome = await this.#scope.run(run, () => handler(event, { ...ctx, state }));
+        const outcome = await this.#scope.run(run, () => handler(event, { ...ctx, state, once }));
         for (const name of lost()) this.#found.add(`the handler of ${kind} ${CHANGED} "${name}"`);
         return outcome;
       } finally {
@@ -48,8 +54,8 @@ export class LeftBehind {
     };
   }
 
-  /** What was found since it was last asked for. Ask in a later turn of the event loop than that in which a handler has ended. */
-  take(): string[] {
+  /** Ask in a later turn of the event loop than that in which a handler has ended. @throws Error with what was found since it was last asked */
+  check(): void {
     for (const [promise, made] of this.#made) {
       if (!made.run.isOver) continue;
       this.#made.delete(promise);
@@ -60,11 +66,7 @@ export class LeftBehind {
     }
     const found = [...this.#found];
     this.#found.clear();
-    return found;
-  }
-
-  stop(): void {
-    this.#endHooks();
+    if (found.length > 0) throw new Error(found.join('\n'));
   }
 
   #wasMade(promise: Promise<unknown>, isDerived: boolean): void {

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import express from 'express';
 import type { Logger } from 'pino';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { largestHead } from '../base/http-server.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Config } from '../config.ts';
@@ -13,7 +13,7 @@ import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { Keyring } from '../receiver/keyring.ts';
 import { Quarantine } from '../receiver/quarantine.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { Claim, DoneStep, EventStore, VerifiedNotification } from '../store/event-store.ts';
 import { LeftBehind } from './left-behind.ts';
 import { inTimeOf, routeTimers } from './virtual-timers.ts';
 
@@ -35,8 +35,8 @@ export interface LifeOptions {
   readonly app: ReadyApp;
   readonly store: Promise<EventStore>;
   readonly log: Logger;
-  /** its own: nobody moves it after a crash */
-  readonly clock: VirtualClock;
+  /** that of the test */
+  readonly clock: Clock;
   /** whether the process dies at a point that it reaches */
   diesAt(point: CrashPoint): boolean;
   /** runs a handler, and gives its result or another */
@@ -59,12 +59,12 @@ process.on('exit', () => {
  * clock any more, and what it awaits never comes.
  */
 export class Life {
+  /** its own: nobody moves it after a crash */
   readonly clock: VirtualClock;
-  /** that of the timers of the app's `start` */
-  readonly appClock: VirtualClock;
   /** resolves when it has started; rejects if its app does not start */
   readonly begun: Promise<void>;
-  readonly #leftBehind = new LeftBehind();
+  /** what its handlers have left behind */
+  readonly leftBehind = new LeftBehind();
   readonly #options: LifeOptions;
   readonly #over = Promise.withResolvers<undefined>();
   #state: 'alive' | 'stopped' | 'crashed' = 'alive';
@@ -75,14 +75,14 @@ export class Life {
 
   constructor(options: LifeOptions) {
     this.#options = options;
-    this.clock = options.clock;
-    this.appClock = new VirtualClock(options.clock.now());
+    this.clock = new VirtualClock(options.clock.now());
     this.begun = this.#begin();
   }
 
   async #begin(): Promise<void> {
     lives.add(this);
-    const { config, clock, app: ready, log, statuses, onRun } = this.#options;
+    const { config, clock: around, app: ready, log, statuses, onRun } = this.#options;
+    const { clock } = this;
     const store = this.#mortal(await this.#options.store);
     const parts = { store, clock, log };
     // In real time: a request that waits for it holds up virtual time.
@@ -90,12 +90,20 @@ export class Life {
     this.#opened.defer(() => keyring.stop());
     await keyring.start();
     if (ready.start) this.#opened.defer(routeTimers());
-    const app = await inTimeOf(this.appClock, () => openApp(ready, { config, log, store }));
+    const timers: Clock = {
+      now: () => around.now(),
+      after: (ms, fn) => around.after(ms, () => this.isOver || fn()),
+    };
+    const app = await inTimeOf(timers, () => openApp(ready, { config, log, store }));
     this.#opened.defer(() => app.close());
     const pages = await appPages(ready, app);
     const handlers = wrapHandlers(ready.handlers, (handler, kind) => {
-      const watched = this.#leftBehind.of(handler, kind);
-      return (event, ctx) => this.#during('handlers', () => onRun(() => watched(event, ctx)));
+      const watched = this.leftBehind.of(handler, kind);
+      return (event, ctx) =>
+        this.#during('handlers', async () => {
+          await this.reach(`after claim ${kind}`);
+          return onRun(() => watched(event, ctx));
+        });
     });
     const { onDead = () => {} } = ready;
     const told: typeof onDead = (...dead) => this.#during('handlers', () => onDead(...dead));
@@ -131,26 +139,10 @@ export class Life {
     return this.#during('calls', () => Promise.race([asked, this.#over.promise]));
   }
 
-  /** Comes to a point. If the process dies there, this never resolves. */
-  async reach(point: CrashPoint): Promise<void> {
-    if (!this.isOver && this.#options.diesAt(point)) this.crash();
-    await this.#alive();
-  }
-
-  /** Never resolves after a crash. */
-  async #alive(): Promise<void> {
+  /** Comes to a point. Once the process is dead, this never resolves. */
+  async reach(point?: CrashPoint): Promise<void> {
+    if (point && !this.isOver && this.#options.diesAt(point)) this.crash();
     if (this.#state === 'crashed') await new Promise<never>(() => {});
-  }
-
-  /** Time goes on; no process has it that is over. */
-  leap(time: number): void {
-    this.clock.leap(time);
-    if (!this.isOver) this.appClock.leap(time);
-  }
-
-  /** What handlers have left behind; nothing once they have crashed. */
-  leftBehind(): string[] {
-    return this.#state === 'crashed' ? [] : this.#leftBehind.take();
   }
 
   /** Events that were replayed are ready. */
@@ -161,7 +153,7 @@ export class Life {
   /** Kills the process. */
   crash(): void {
     this.#state = 'crashed';
-    this.#leftBehind.stop();
+    this.leftBehind.stop();
     this.#over.resolve(undefined);
   }
 
@@ -171,7 +163,7 @@ export class Life {
     if (this.#state === 'alive') this.#state = 'stopped';
     this.#over.resolve(undefined);
     lives.delete(this);
-    this.#leftBehind.stop();
+    this.leftBehind.stop();
     await this.#opened.disposeAsync();
   }
 
@@ -186,17 +178,18 @@ export class Life {
 
   /** The store as a process has it that may die before, during and after each call. */
   #mortal(store: EventStore): EventStore {
-    const calls = watched(store, (point) => this.reach(point));
     return new Proxy(store, {
       get: (target, name) => {
-        const method: unknown = Reflect.get(name in calls ? calls : target, name);
+        const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
         if (name === 'onRecorded' || name === 'received') return method.bind(target);
+        const pointsOf = Object.hasOwn(POINTS, name) ? Reflect.get(POINTS, name) : () => [];
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
-            await this.#alive();
+            const [before, after]: Partial<Points> = pointsOf(...input);
+            await this.reach(before);
             const output: unknown = await Reflect.apply(method, target, input);
-            await this.#alive();
+            await this.reach(after);
             return output;
           });
       },
@@ -204,39 +197,12 @@ export class Life {
   }
 }
 
-/** The calls of a store at which a process may die. @param reach told of each point; a process that dies there waits forever */
-function watched(
-  store: EventStore,
-  reach: (point: CrashPoint) => Promise<void>,
-): Pick<EventStore, 'record' | 'claim' | 'step' | 'saveStep' | 'settle'> {
-  return {
-    async record(notification, receivedAt) {
-      await reach(`before record ${notification.kind}`);
-      const recorded = await store.record(notification, receivedAt);
-      await reach(`after record ${notification.kind}`);
-      return recorded;
-    },
-    async claim(request) {
-      const claimed = await store.claim(request);
-      const { claims } = claimed;
-      if (claims.length > 0) await reach(`after claim ${claims.map(({ kind }) => kind).join(' ')}`);
-      return claimed;
-    },
-    async step(key, name) {
-      await reach(`before step ${name}`);
-      return store.step(key, name);
-    },
-    async saveStep(key, step) {
-      await reach(`between step ${step.name}`);
-      const saved = await store.saveStep(key, step);
-      await reach(`after step ${step.name}`);
-      return saved;
-    },
-    async settle(claim, settlement) {
-      await reach(`before settle ${claim.kind}`);
-      const settled = await store.settle(claim, settlement);
-      await reach(`after settle ${claim.kind}`);
-      return settled;
-    },
-  };
-}
+type Points = readonly [before: CrashPoint, after?: CrashPoint];
+
+/** Where a process may die before and after calls of the store. */
+const POINTS = {
+  record: ({ kind }: VerifiedNotification): Points => [`before record ${kind}`, `after record ${kind}`],
+  step: (_key: unknown, name: string): Points => [`before step ${name}`],
+  saveStep: (_key: unknown, { name }: DoneStep): Points => [`between step ${name}`, `after step ${name}`],
+  settle: ({ kind }: Claim): Points => [`before settle ${kind}`, `after settle ${kind}`],
+};

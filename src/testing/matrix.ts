@@ -27,9 +27,9 @@ const FAIL: Action = { act: (kit) => kit.failNext(), line: 'kit.failNext();' };
 const PASS: Action = { act: (kit) => kit.advance('1h'), line: "await kit.advance('1h');" };
 
 export interface MatrixOptions extends Pick<EveryCrashOptions, 'except' | 'mayDie'> {
-  /** how many histories are gone through in order, the shortest first; without it 300, or 20 with crashes */
+  /** how many histories are gone through in order, the shortest first; without it 300, or 12 with crashes */
   readonly most?: number;
-  /** how many random ones follow; without it 50, or 10 with crashes */
+  /** how many random ones follow; without it 50, or 3 with crashes */
   readonly random?: number;
   /** of the random ones; another each time without it */
   readonly seed?: number;
@@ -58,7 +58,7 @@ export async function matrix<W>(
   happened: readonly Happening[],
   scenario: Scenario<W>,
   check: Check<W>,
-  { crashes, most = crashes ? 20 : 300, random = crashes ? 10 : 50, seed, ...options }: MatrixOptions = {},
+  { crashes, most = crashes ? 12 : 300, random = crashes ? 3 : 50, seed, ...options }: MatrixOptions = {},
 ): Promise<void> {
   const play = playerOf(scenario, check, options.mayDie);
   const played = (history: History) => {
@@ -73,10 +73,7 @@ export async function matrix<W>(
   for (const history of inOrder(deliveries, replays).take(most))
     await played(history).catch(failing(testOf(history)));
   // Of all that the kit loads, only this is not there in production.
-  const { default: fc } = await import('fast-check').catch((cause) => {
-    const advice = 'npm install --save-dev fast-check';
-    throw new Error(`matrix needs fast-check for random histories: ${advice}`, { cause });
-  });
+  const { default: fc } = await import('fast-check');
   const property = fc.asyncProperty(randomHistory(fc, deliveries, replays), played);
   const settings = { numRuns: random, ...(seed !== undefined && { seed }) };
   const { counterexample, errorInstance, seed: its } = await fc.check(property, settings);

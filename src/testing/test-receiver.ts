@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { pause, systemClock } from '../base/clock.ts';
 import { durationOf } from '../base/duration.ts';
-import type { Post, PostResult } from '../base/poster.ts';
 import { visibleLog } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
@@ -11,7 +10,7 @@ import { MockProvider } from '../mock/mock-provider.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/notifications.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
-import { StatusesClient } from '../provider/index.ts';
+import { type Retry, StatusesClient } from '../provider/index.ts';
 import { differences, type End, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
@@ -79,6 +78,8 @@ export class TestReceiver {
   readonly #armed: string[] = [];
   #failures = 0;
   #newestEvent = 0;
+  /** until when a handler waits for the statuses API, as that asked for */
+  #waitsUntil = 0;
 
   private constructor(options: KitOptions, diesAt: ((point: string) => boolean) | undefined) {
     this.#options = options;
@@ -91,7 +92,15 @@ export class TestReceiver {
     this.provider = MockProvider.inProcess({
       clock,
       seed: 1,
-      poster: { post: (post) => this.#post(post), close() {} },
+      poster: {
+        post: async ({ headers, body }) => {
+          const answer = await this.#send(String(body), headers.Authorization ?? '');
+          if (!answer) return { type: 'unanswered', error: 'ECONNREFUSED' };
+          if (answer.status === 200) this.#last = String(body);
+          return { type: 'answered', status: answer.status, body: await answer.text() };
+        },
+        close() {},
+      },
     });
     this.#webhook = this.provider.createWebhook({
       name: 'the receiver under test',
@@ -108,13 +117,11 @@ export class TestReceiver {
   /** @param diesAt whether its process dies at a point, and is started again at once; else only `crash` and `crashAt` kill it */
   static async start(options: KitOptions, diesAt?: (point: string) => boolean): Promise<TestReceiver> {
     const kit = new TestReceiver(options, diesAt);
-    try {
-      await kit.#quiet();
-      return kit;
-    } catch (error) {
+    await kit.#quiet().catch(async (error) => {
       await kit.#life.end();
       throw error;
-    }
+    });
+    return kit;
   }
 
   /** The time there, in milliseconds since the epoch. */
@@ -157,16 +164,14 @@ export class TestReceiver {
    * @param happened in the order of their event times, a second between them
    * @param order the order of delivery, as places in that list; without it, the last is delivered first
    */
-  async outOfOrder(happened: readonly Happening[], order?: readonly number[]): Promise<Recorded[]> {
+  async outOfOrder(happened: readonly Happening[], order?: readonly number[]): Promise<void> {
     const all = happened.map(([kind, members = {}]) => this.#next(kind, members));
-    const taken: Recorded[] = [];
     for (const place of order ?? [...all.keys()].reverse()) {
       const notification = all[place];
       if (!notification) throw new RangeError(`there is no notification in place ${place}: the first has 0`);
-      taken.push(await this.deliverBody(notification));
+      await this.deliverBody(notification);
       await this.handled();
     }
-    return taken;
   }
 
   /** Lets the next run of a handler fail once it has done its work, as by a connection that is lost at its end. */
@@ -179,14 +184,14 @@ export class TestReceiver {
     const ms = typeof time === 'number' ? time : (durationOf(time) ?? Number.NaN);
     if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, or 10m`);
     await this.#pass(ms);
-    this.#failOnLeftBehind();
+    this.#life.leftBehind.check();
   }
 
   /** Resolves when what is ready was handled; time does not go on, so that retries wait. @throws as `settled` */
   async handled(): Promise<void> {
     await this.#pass(GATHER_MS); // after so long new events are claimed
     await this.#rest();
-    this.#failOnLeftBehind();
+    this.#life.leftBehind.check();
   }
 
   /**
@@ -197,12 +202,9 @@ export class TestReceiver {
   async settled(): Promise<void> {
     for (let moment = 0; moment < 20_000; moment++) {
       await this.handled();
-      if (this.#life.isOver) return;
-      const isWaiting = this.provider.isBusy || this.#life.isAtWork;
-      const timer = isWaiting ? this.#clock.nextDue() : undefined;
-      const next = Math.min(await this.#nextEvent(), timer ?? Infinity);
+      const next = await this.#nextEvent();
       if (next === Infinity) return;
-      await this.#pass(Math.max(0, next - this.now()));
+      await this.#pass(next - this.now());
     }
     throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
   }
@@ -230,8 +232,9 @@ export class TestReceiver {
 
   /** The events, in the order in which they were received. */
   async events(filter: EventFilter = {}): Promise<KitEvent[]> {
-    const events = await this.#stored(filter);
-    return events.map((event) => ({ ...event, notification: JSON.parse(event.body ?? '{}') }));
+    const events = (await Array.fromAsync(pagesOf(await this.#store, filter))).flat();
+    const inOrder = events.sort((one, other) => one.seq - other.seq);
+    return inOrder.map((event) => ({ ...event, notification: JSON.parse(event.body ?? '{}') }));
   }
 
   /** The starts of an event's handler, or of the only event's, the first one first. */
@@ -288,7 +291,7 @@ export class TestReceiver {
   /** Starts the receiver again on the same database, after a crash or, as a deployment does, after a stop in order. */
   async restart(): Promise<void> {
     await this.#endLife();
-    this.#failOnLeftBehind();
+    this.#life.leftBehind.check();
     this.#life = this.#newLife();
     await this.#quiet();
   }
@@ -302,7 +305,7 @@ export class TestReceiver {
     await this.#endLife();
     for (const life of this.#lives) await life.end();
     await (await this.#store).close();
-    this.#failOnLeftBehind();
+    this.#life.leftBehind.check();
     if (this.#plan) return;
     const missed = this.#armed.splice(0).join(', ');
     if (missed !== '') throw new Error(`crashAt: no handler came to this point: ${missed}`);
@@ -318,35 +321,33 @@ export class TestReceiver {
    * everything settles, as in `hookkit events check`.
    * @throws Error that tells the events that ended otherwise; KitError INPUT_INVALID naming a line that is broken
    */
-  async fromRecording(file: string): Promise<Recorded[]> {
+  async fromRecording(file: string): Promise<void> {
     const events = await wholeRecording(file);
-    const taken = await this.play(events);
-    if (!events.some(({ expect }) => expect)) return taken;
+    await this.play(events);
+    if (!events.some(({ expect }) => expect)) return;
     const found = differences(events, await this.ends());
-    if (found.length === 0) return taken;
-    throw new Error([`${found.length} events ended otherwise than expected`, ...found.map(told)].join('\n'));
+    const lines = [`${found.length} events ended otherwise than expected`, ...found.map(told)];
+    if (found.length > 0) throw new Error(lines.join('\n'));
   }
 
   /** Delivers recorded events with the gaps between them, each once what came before its gap is handled. @throws as `deliver` */
-  async play(events: Iterable<RecordedEvent>): Promise<Recorded[]> {
+  async play(events: Iterable<RecordedEvent>): Promise<void> {
     let ahead: number | undefined;
-    const taken: Recorded[] = [];
     for (const { body, receivedAt } of events) {
       ahead ??= this.now() - receivedAt;
       if (receivedAt + ahead > this.now()) {
         await this.handled();
         await this.#pass(receivedAt + ahead - this.now());
       }
-      taken.push(await this.deliverBody(body));
+      await this.deliverBody(body);
     }
-    return taken;
   }
 
   /** How every event has ended, by its id, once everything has settled. */
   async ends(): Promise<ReadonlyMap<string, End>> {
     await this.settled();
     const ends = new Map<string, End>();
-    for (const { id, resource, status, attempts, lastError } of await this.#stored({})) {
+    for (const { id, resource, status, attempts, lastError } of await this.events()) {
       const reason = lastError && firstLine(lastError);
       ends.set(id, { status, attempts, reason, state: await this.state(resource) });
     }
@@ -357,16 +358,6 @@ export class TestReceiver {
   async record(file: string): Promise<void> {
     const store = await this.#store;
     await writeWholeFile(file, (write) => exportRecording(store, { filter: {}, write }));
-  }
-
-  #failOnLeftBehind(): void {
-    const found = this.#life.leftBehind();
-    if (found.length > 0) throw new Error(found.join('\n'));
-  }
-
-  async #stored(filter: EventFilter): Promise<readonly StoredEvent[]> {
-    const pages = await Array.fromAsync(pagesOf(await this.#store, filter));
-    return pages.flat().sort((one, other) => one.seq - other.seq);
   }
 
   /** A notification of what happens next. */
@@ -382,7 +373,7 @@ export class TestReceiver {
       app: appOf(this.#options),
       store: this.#store,
       log: this.#log,
-      clock: new VirtualClock(this.now()),
+      clock: this.#clock,
       diesAt: (point) => this.#diesAt(point),
       onRun: (run) => this.#onRun(run),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
@@ -418,14 +409,6 @@ export class TestReceiver {
     return this.#life.fetch(this.#config.WEBHOOK_PATH, { method: 'POST', headers, body });
   }
 
-  /** Takes the deliveries of the mock. */
-  async #post({ headers, body }: Post): Promise<PostResult> {
-    const answer = await this.#send(String(body), headers.Authorization ?? '');
-    if (!answer) return { type: 'unanswered', error: 'ECONNREFUSED' };
-    if (answer.status === 200) this.#last = String(body);
-    return { type: 'answered', status: answer.status, body: await answer.text() };
-  }
-
   /** A client of the mock, as a process has it: it may die before and after each request. */
   #statusesClient(life?: Life): StatusesClient {
     const send: typeof fetch = async (input, init = {}) => {
@@ -439,7 +422,10 @@ export class TestReceiver {
       await life?.reach(`after call ${method} ${pathname}`);
       return answer;
     };
-    const options = { token: 'alice-rw', random: () => 0.5, clock: this.#clock, fetch: send };
+    const onRetry = ({ waitMs }: Retry) => {
+      this.#waitsUntil = this.now() + waitMs;
+    };
+    const options = { token: 'alice-rw', random: () => 0.5, clock: this.#clock, fetch: send, onRetry };
     return new StatusesClient({ baseUrl: this.provider.url, ...options });
   }
 
@@ -459,7 +445,7 @@ export class TestReceiver {
     await this.#quiet();
     while (this.#life.isAtWork) {
       const waited = systemClock.monotonic() - began;
-      if (waited > 20 && this.#clock.nextDue() !== undefined) return; // virtual time goes on for what it waits for
+      if (this.#waitsUntil > this.now()) return;
       if (waited > patienceMs) {
         const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
         throw new Error(`a handler has not ended in ${patienceMs} ms: ${advice}`);
@@ -477,26 +463,27 @@ export class TestReceiver {
     const end = this.now() + ms;
     await this.#quiet();
     while (this.now() < end) {
-      const life = this.#life;
-      const soon = this.now() + GATHER_MS;
-      const event = life.isAtWork
-        ? (life.clock.nextDue() ?? end)
-        : Math.max(soon, end > soon ? await this.#nextEvent() : end);
-      const timers = [this.#clock.nextDue(), life.isOver ? undefined : life.appClock.nextDue()];
-      const moment = Math.min(end, event, ...timers.map((due = end) => due));
+      const moment = Math.min(end, await this.#nextEvent(), this.#clock.nextDue() ?? end);
       await this.#clock.advance(Math.max(0, moment - this.now()));
-      this.#life.leap(this.now());
+      this.#life.clock.leap(this.now());
       await this.#quiet();
     }
   }
 
-  /** When the next event falls due, or it is worth looking whether the lease of one whose process died has run out. */
+  /**
+   * When something is next to be done, or it is worth looking whether a lease has run out; Infinity if nothing is left, or the process
+   * is dead.
+   */
   async #nextEvent(): Promise<number> {
-    if (this.#life.isOver) return Infinity;
+    const { isOver, isAtWork, clock } = this.#life;
+    if (isOver) return Infinity;
+    if (isAtWork) return clock.nextDue() ?? Infinity;
     const { pending, waiting, running, nextAt = Infinity } = await (await this.#store).overview();
-    const due = waiting > MANY ? Math.max(nextAt, this.now() + TOGETHER_MS) : nextAt;
+    const soon = this.now() + GATHER_MS;
+    const timer = (this.provider.isBusy ? this.#clock.nextDue() : undefined) ?? Infinity;
+    const due = Math.min(timer, waiting > MANY ? Math.max(nextAt, this.now() + TOGETHER_MS) : nextAt);
     // In small steps: a dispatcher that sleeps for longer spares the leases of others.
-    if (running > 0) return Math.min(due, this.now() + this.#config.LEASE_MS / 4);
-    return pending > waiting ? this.now() : due;
+    if (running > 0) return Math.max(soon, Math.min(due, this.now() + this.#config.LEASE_MS / 4));
+    return pending > waiting ? soon : Math.max(soon, due);
   }
 }

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { VirtualClock } from '../base/virtual-clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** The clock by which the timers and dates of the code that runs go; without one, they are the machine's. */
-const scope = new AsyncLocalStorage<VirtualClock>();
+const scope = new AsyncLocalStorage<Clock>();
 const machines = { setTimeout, setInterval, clearTimeout, clearInterval, Date };
 const LONGEST_MS = 2 ** 31 - 1;
 /** what ends virtual timers */
@@ -10,7 +10,7 @@ const ends = new WeakMap<object, () => void>();
 let users = 0;
 
 /** Runs code in the time of a clock, with all that it sets off. `routeTimers` must have been called. */
-export function inTimeOf<T>(clock: VirtualClock, work: () => T): T {
+export function inTimeOf<T>(clock: Clock, work: () => T): T {
   return scope.run(clock, work);
 }
 
