@@ -147,15 +147,9 @@ async function updateWebhook(id: string, flags: Metadata): Promise<void> {
   await (flags.json ? printJson({ id, provider }) : write(members({ id, ...provider })));
 }
 
-interface Import {
-  readonly id: string;
-  readonly secretFile?: string;
-  readonly replace?: true;
-  /** how long the other secrets still verify, in milliseconds */
-  readonly grace: number;
-  readonly now?: true;
-  readonly json?: true;
-}
+/** `grace`: how long a secret still verifies, in milliseconds */
+type Retirement = { grace: number; json?: true };
+type Import = Retirement & { id: string; secretFile?: string; replace?: true; now?: true };
 
 async function importSecret({ id, secretFile, replace, grace, now, json }: Import): Promise<void> {
   const config = loadConfig();
@@ -178,9 +172,6 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
   });
 }
 
-/** `grace`: how long the secret still verifies, in milliseconds */
-type Retirement = { grace: number; json?: true };
-
 async function rotateSecret(id: string, { grace: graceMs, json }: Retirement): Promise<void> {
   const config = loadConfig();
   const client = webhooksClient(config);
@@ -197,12 +188,11 @@ async function rotateSecret(id: string, { grace: graceMs, json }: Retirement): P
       if (isBegun) say(`the rotation is not complete: ${again}`);
       throw error;
     });
-    const { id: successor, replaced } = rotated;
     const until = isoOrNull(rotated.oldSecretUntil);
-    const end = endInWords(replaced, until, await views.readStandings(store, config));
-    if (json) return printJson({ id: successor ?? null, replaced, old_secret_until: until });
-    const what = successor === undefined ? 'was replaced already' : `is replaced by ${successor}`;
-    await print(`webhook ${replaced} ${what}; the old secret ${end}`);
+    const end = endInWords(id, until, await views.readStandings(store, config));
+    if (json) return printJson({ id: rotated.id ?? null, replaced: id, old_secret_until: until });
+    const what = rotated.id === undefined ? 'was replaced already' : `is replaced by ${rotated.id}`;
+    await print(`webhook ${id} ${what}; the old secret ${end}`);
   });
 }
 

@@ -26,7 +26,6 @@ export interface RotationOptions {
 export interface Rotated {
   /** the new webhook; undefined if an earlier run had done everything */
   readonly id: string | undefined;
-  readonly replaced: string;
   /** when the old secret retires, milliseconds since the epoch; undefined where none was stored */
   readonly oldSecretUntil: number | undefined;
 }
@@ -66,7 +65,7 @@ export async function rotate(id: string, options: RotationOptions): Promise<Rota
   // Removed last: until then, another run finds what is left to do.
   const description = withoutMark(whole.metadata.description);
   await client.update(whole.id, { ...sentBack(whole.metadata), description }, { signal });
-  return { id: whole.id, replaced: id, oldSecretUntil };
+  return { id: whole.id, oldSecretUntil };
 }
 
 /**
@@ -127,7 +126,7 @@ function stopped(message: string): KitError {
 function nothingLeft(id: string, secrets: readonly WebhookSecret[]): Rotated {
   const own = secrets.filter(({ webhookId }) => webhookId === id);
   const last = Math.max(...own.map(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt));
-  if (Number.isFinite(last)) return { id: undefined, replaced: id, oldSecretUntil: last };
+  if (Number.isFinite(last)) return { id: undefined, oldSecretUntil: last };
   throw unknownWebhook(id);
 }
 

@@ -27,14 +27,9 @@ async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: F
   const toFile = out !== undefined && out !== '-';
   const { exported, pruned } = await withDatabase(loadConfig(), (store) =>
     interruptible('the recording is not complete', (signal) => {
+      const how = { filter, redactKey, listener: onStderr, signal };
       const exporting = async (write: (lines: string) => Promise<void>) => {
-        const written = await exportRecording(store, {
-          filter,
-          write,
-          redactKey,
-          listener: onStderr,
-          signal,
-        });
+        const written = await exportRecording(store, { ...how, write });
         signal.throwIfAborted();
         return written;
       };
