@@ -27,7 +27,7 @@ export type CrashPlace =
   | 'after claim'
   | 'between step';
 
-/** A point that a process reaches: its place, and of a step its name, of a call its method and path, else the kinds of the events. */
+/** A point that a process reaches: its place, and of a step its name, of a call its method and path, else the kind of the event. */
 export type CrashPoint = `${CrashPlace} ${string}`;
 
 export interface LifeOptions {
@@ -81,7 +81,7 @@ export class Life {
 
   async #begin(): Promise<void> {
     lives.add(this);
-    const { config, clock: around, app: ready, log, statuses, onRun } = this.#options;
+    const { config, clock: time, app: ready, log, statuses, onRun } = this.#options;
     const { clock } = this;
     const store = this.#mortal(await this.#options.store);
     const parts = { store, clock, log };
@@ -91,8 +91,8 @@ export class Life {
     await keyring.start();
     if (ready.start) this.#opened.defer(routeTimers());
     const timers: Clock = {
-      now: () => around.now(),
-      after: (ms, fn) => around.after(ms, () => this.isOver || fn()),
+      now: () => time.now(),
+      after: (ms, fn) => time.after(ms, () => this.isOver || fn()),
     };
     const app = await inTimeOf(timers, () => openApp(ready, { config, log, store }));
     this.#opened.defer(() => app.close());

@@ -438,18 +438,15 @@ export class TestReceiver {
     }
   }
 
-  /** Resolves when no handler is at work, or only one that waits for virtual time to pass. */
+  /** Resolves when no handler is at work, or one waits for virtual time to pass. */
   async #rest(): Promise<void> {
     const { patienceMs = 3000 } = this.#options;
-    const began = systemClock.monotonic();
+    const until = systemClock.monotonic() + patienceMs;
     await this.#quiet();
-    while (this.#life.isAtWork) {
-      const waited = systemClock.monotonic() - began;
-      if (this.#waitsUntil > this.now()) return;
-      if (waited > patienceMs) {
-        const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
+    while (this.#life.isAtWork && this.#waitsUntil <= this.now()) {
+      const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
+      if (systemClock.monotonic() > until)
         throw new Error(`a handler has not ended in ${patienceMs} ms: ${advice}`);
-      }
       await pause(systemClock, 1);
       await this.#quiet();
     }

@@ -23,12 +23,6 @@ const app = defineApp({
       ctx.state.set('offered', ctx.attempt);
     },
   },
-  routes(router, { state, settings }) {
-    router.get(
-      '/offered',
-      async (_req, res) => void res.json({ url: settings.SHOP_URL, ...(await state('media:M')) }),
-    );
-  },
 });
 
 const settings = { SHOP_URL: 'https://shop.test' };
@@ -50,29 +44,11 @@ test('the app starts whenever the process does, and ends with it', async () => {
 test('a process that crashes closes nothing before the next one has started', async () => {
   const kit = await begin();
   await kit.crash();
+  await expect(kit.page('/app')).rejects.toThrow('the receiver has crashed');
   await kit.restart();
   expect(told).toEqual(['open https://shop.test 3', 'open https://shop.test 3']);
   await kit.stop(); // leaves nothing open
   expect(told.filter((what) => what === 'close')).toHaveLength(2);
-});
-
-test('handlers have what the test gives in place of what start opens, and start does not run', async () => {
-  const offered: string[] = [];
-  const resources = { offer: async (id: string) => void offered.push(id) };
-  await using kit = await begin({ resources });
-  await kit.deliver('media_available', { media_id: 'M' });
-  await kit.settled();
-  expect({ offered, told }).toEqual({ offered: ['M'], told: [] });
-});
-
-test('pages show what handlers left, as long as the process lives', async () => {
-  await using kit = await begin();
-  await kit.deliver('media_available', { media_id: 'M' });
-  await kit.settled();
-  expect(JSON.parse((await kit.page('/app/offered')).body)).toEqual({ url: 'https://shop.test', offered: 1 });
-  expect((await kit.page('/app/none')).status).toBe(404);
-  await kit.crash();
-  await expect(kit.page('/app/offered')).rejects.toThrow('the receiver has crashed');
 });
 
 test('timers and dates of start go by the time of the test, those of handlers do not, and a crash ends them', async () => {
@@ -116,6 +92,8 @@ test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
   [{ handlers: {} }, 'has both `app` and `handlers`'],
+  [{ app: Promise.resolve({ handlers: {} }) }, 'has a promise as `app`: await it'],
+  [{ app: defineApp({ limits: { cms: 2 }, handlers: {} }) }, 'has a limit for cms, but the kinds are '],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },
     'the start of the app failed: Error: no shop',
@@ -127,8 +105,8 @@ test.each([
 });
 
 test('limits and onDead of an app hold, too', async () => {
-  let running = 0;
-  let most = 0;
+  const running: string[] = [];
+  const most: number[] = [];
   const dead: unknown[] = [];
   const limited = defineApp({
     limits: { track_created: 2 },
@@ -137,23 +115,17 @@ test('limits and onDead of an app hold, too', async () => {
       dead.push([event.media_id, error, attempts]);
     },
     handlers: {
-      async track_created(_event, ctx) {
-        most = Math.max(most, ++running);
+      async track_created({ media_id }) {
+        most.push(running.push(media_id));
         await setImmediate();
-        running--;
-        return ctx.id === failing ? fail('never') : undefined;
+        running.pop();
+        return media_id === 'M3' ? fail('never') : undefined;
       },
     },
   });
-  const kit = await testReceiver({ app: limited });
-  const taken = [];
-  for (let media = 0; media < 7; media++)
-    taken.push(await kit.deliver('track_created', { media_id: `M${media}` }));
-  const failing = taken[3]?.id;
+  await using kit = await testReceiver({ app: limited });
+  for (let media = 0; media < 7; media++) await kit.deliver('track_created', { media_id: `M${media}` });
   await kit.settled();
-  await kit.stop();
-  expect({ most, dead }).toEqual({ most: 2, dead: [['M3', 'never', 1]] });
-  await expect(testReceiver({ app: defineApp({ limits: { cms: 2 }, handlers: {} }) })).rejects.toThrow(
-    'has a limit for cms, but the kinds are ',
-  );
+  expect(Math.max(...most)).toBe(2);
+  expect(dead).toEqual([['M3', 'never', 1]]);
 });

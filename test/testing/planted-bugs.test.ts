@@ -236,16 +236,3 @@ test('a counter that counts again at a replay: matrix', async () => {
 2 updates`,
   );
 });
-
-test('two steps of one name: the event says so, at its first attempt', async () => {
-  const bad = onAvailable(async (service, ctx) => {
-    for (const mail of ['first', 'second']) await ctx.once('mail', () => service.call(mail));
-  });
-  await using kit = await testReceiver({ handlers: bad(new Service()) });
-  await kit.deliver('media_available', MEDIA);
-  await kit.handled();
-  const { lastError } = await kit.event();
-  expect(lastError).toContain(
-    'the step "mail" of ctx.once is called twice in one run: give each call a name',
-  );
-});
