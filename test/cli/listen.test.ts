@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
@@ -6,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
 import { listeningReceiver } from '../support/listening-receiver.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, startCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -33,21 +32,10 @@ const record = async ({ service }: Inspected, ...media: readonly string[]) => {
   for (const media_id of media) await service.store.record(verified({ media_id }));
 };
 
-/** Starts to listen, as a process of its own; `said` is what it has written to stderr so far. */
+/** Starts to listen, as a process of its own. */
 function listen(url: string, ...args: readonly string[]) {
-  let child: ChildProcess | undefined;
-  let said = '';
-  const onSpawn = (spawned: ChildProcess) => {
-    child = spawned;
-    spawned.stderr?.on('data', (text) => {
-      said += text;
-    });
-  };
   const given = ['listen', '--from', url, '--token-file', write('token', READS), ...args];
-  const ended = runCli(given, { onSpawn, cwd: directory, env: { WEBHOOK_SECRET: 'a-secret-of-dev' } });
-  cleanUps.push(() => child?.kill('SIGKILL'));
-  const says = (text: string) => eventually(`it says ${text}`, () => said.includes(text));
-  return { ended, says, kill: (signal: NodeJS.Signals) => child?.kill(signal) };
+  return startCli(given, { cwd: directory, env: { WEBHOOK_SECRET: 'a-secret-of-dev' } });
 }
 
 async function receiving(...given: Parameters<typeof listeningReceiver>) {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { eventually } from './eventually.ts';
 import { endAfterSuite } from './left-behind.ts';
 
 export interface CliRun {
@@ -52,4 +53,24 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     new Promise<number | null>((resolve) => child.once('exit', resolve)),
   ]);
   return { code, stdout, stderr };
+}
+
+/** The same, to look at what it says and to send it a signal while it runs. */
+export function startCli(args: readonly string[], options: CliOptions = {}) {
+  let child: ChildProcess | undefined;
+  let said = '';
+  const onSpawn = (spawned: ChildProcess) => {
+    child = spawned;
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (text) => {
+        said += text;
+      });
+  };
+  return {
+    ended: runCli(args, { ...options, onSpawn }),
+    /** All that it has written so far. */
+    said: () => said,
+    says: (text: string) => eventually(`it says ${text}`, () => said.includes(text)),
+    kill: (signal: NodeJS.Signals) => child?.kill(signal),
+  };
 }

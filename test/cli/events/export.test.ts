@@ -1,8 +1,8 @@
-import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startCli } from '../../support/run-cli.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -36,11 +36,11 @@ test('says how far it got and leaves nothing, when Ctrl-C is pressed, and ends w
   await desk().fill(3000);
   await desk().database.execute(ENLARGE);
   const file = desk().write('r.ndjson', '{"body":"old"}\n');
-  let child: ChildProcess | undefined;
-  const run = desk().events(['export', '--out', file], { onSpawn: (spawned) => (child = spawned) });
+  const { directory: cwd, env } = desk();
+  const run = startCli(['events', 'export', '--out', file], { env, cwd });
   await eventually('the draft is there', () => drafts(desk()).length > 0);
-  child?.kill('SIGINT');
-  const { code, stderr } = await run;
+  run.kill('SIGINT');
+  const { code, stderr } = await run.ended;
   expect(code).toBe(1);
   expect(stderr).toBe('hookkit: interrupted: the recording is not complete\n');
   expect(readFileSync(file, 'utf8')).toBe('{"body":"old"}\n');

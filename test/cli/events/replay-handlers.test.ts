@@ -3,23 +3,10 @@ import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { present } from '../../support/only.ts';
-import { sampleHandlers } from '../../support/run-cli.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
-
-test('handles events itself, when told to, and tells how many ended how', async () => {
-  await desk().fill(3);
-  const store = await desk().store();
-  await store.record(verified({ event: 'media_renamed', at: Date.UTC(2026, 1) }));
-  await settleAll(store, HANDLED);
-  const env = { LOG_LEVEL: 'error' };
-  const run = await desk().events(['replay', '--all', '--run', '--json'], { env });
-  expect(run.code).toBe(0);
-  expect(JSON.parse(run.stdout)).toEqual({ replayed: 4, handled: 3, skipped: 1 });
-  expect(run.stderr).toContain(`handlers of ${sampleHandlers}\n`);
-});
 
 test('changes nothing, when run dry, and shows how many it would be and the first few', async () => {
   await desk().fill(8);
@@ -36,15 +23,6 @@ test('changes nothing, when run dry, and shows how many it would be and the firs
   expect(await store.count({ status: 'handled' })).toBe(8);
   const json = JSON.parse((await desk().events(['replay', '--dry-run', '--json'])).stdout);
   expect(json).toMatchObject({ dry_run: true, replayable: 7, under_way: 1, pruned: 1 });
-});
-
-test('ends with 1, when all are to end as handled and one ends as dead', async () => {
-  const store = await desk().store();
-  await store.record(verified({ media_id: '' }));
-  const args = ['replay', '--all', '--run', '--expect', 'handled'];
-  const run = await desk().events(args, { env: { LOG_LEVEL: 'fatal' } });
-  expect(run.code).toBe(1);
-  expect(run.stderr).toContain('1 events did not end as handled');
 });
 
 test('nothing to replay is an error, unless that is allowed', async () => {

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import type { EventStore } from '../../../src/store/event-store.ts';
@@ -6,6 +5,7 @@ import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
+import { startCli } from '../../support/run-cli.ts';
 import { size } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -45,11 +45,11 @@ async function standing(store: EventStore): Promise<'not reset' | 'held' | 'read
 /** Starts a replay of everything, and gives it a signal once its first event stands so. */
 async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
   const store = await desk().store();
-  let child: ChildProcess | undefined;
-  const run = desk().events(['replay', '--all'], { onSpawn: (spawned) => (child = spawned) });
+  const { directory: cwd, env } = desk();
+  const run = startCli(['events', 'replay', '--all'], { env, cwd });
   await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
-  child?.kill(signal);
-  const ended = await run;
+  run.kill(signal);
+  const ended = await run.ended;
   const events = await eventsIn(store, {}, MANY);
   const pending = events.filter(({ status }) => status === 'pending');
   const ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined);
