@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { deskForEachTest } from '../../support/event-desk.ts';
@@ -7,33 +6,11 @@ import { eventually } from '../../support/eventually.ts';
 import { only } from '../../support/only.ts';
 import { startCli } from '../../support/run-cli.ts';
 import { size } from '../../support/sizes.ts';
-import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(120_000); // processes on a busy machine
 
 const MANY = size({ small: 3000, full: 6000 });
-const HANDLED_BEFORE = size({ small: 600, full: 2500 });
-const PENDING = size({ small: 100, full: 600 });
-
-test('tells no event late, when a server handles them all the while, and hands out each resource in order', async () => {
-  await desk().fill(HANDLED_BEFORE, 7);
-  const store = await desk().store();
-  for (let number = 0; number < PENDING; number++) {
-    await store.record(verified({ event: 'media_updated', at: Date.UTC(2026, 1) + number * 1000 }));
-  }
-  const handlers = join(import.meta.dirname, '../handlers/late.ts');
-  await desk().serve({ HANDLERS: handlers, DIARY: desk().path('diary') });
-  const { code } = await desk().events(['replay', '--kind', 'media_available', '--fail-on', 'dead']);
-  expect(code).toBe(0);
-  const runs = desk().lines('diary');
-  expect(runs).toHaveLength(HANDLED_BEFORE);
-  expect(runs.filter(({ late, replay }) => late || !replay)).toEqual([]);
-  for (const media of new Set(runs.map((run) => run.media))) {
-    const times = runs.filter((run) => run.media === media).map(({ time }) => time);
-    expect(times).toEqual(times.toSorted());
-  }
-});
 
 /** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
 async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {

@@ -5,9 +5,9 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { readSecret } from '../../../src/cli/input.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
 import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
-import { eventually } from '../../support/eventually.ts';
 import { createCommand, type Installation, install, SITE } from '../../support/installation.ts';
 import { handOn } from '../../support/provider-proxy.ts';
+import { startCli } from '../../support/run-cli.ts';
 
 const URL = 'https://your.host/webhooks/media';
 let here: Installation;
@@ -147,24 +147,16 @@ test('create deletes the webhook again, when its secret cannot be stored, and en
 });
 
 test('create stores the secret first, when interrupted between the creation and the storing', async () => {
-  let interrupt = (): boolean => false;
-  let said = '';
   here.provider.intercept = async (_asked, forward) => {
     const answer = await forward();
-    interrupt();
-    await eventually('the command has taken the signal', () => said.includes('half-done'));
+    creating.kill('SIGINT');
+    await creating.says('half-done');
     return answer;
   };
-  const { code, stdout } = await here.cli([...createCommand(URL), '--json'], {
-    onSpawn: (child) => {
-      child.stderr?.on('data', (chunk) => {
-        said += chunk;
-      });
-      interrupt = () => child.kill('SIGINT');
-    },
-  });
+  const creating = startCli([...createCommand(URL), '--json'], { env: here.env });
+  const { code, stdout } = await creating.ended;
   here.provider.intercept = handOn;
-  expect({ code, held: said.includes('half-done') }).toEqual({ code: 0, held: true });
+  expect(code).toBe(0);
   const store = await here.openStore();
   expect((await store.secrets()).map(({ webhookId }) => webhookId)).toContain(JSON.parse(stdout).id);
   await store.close();
