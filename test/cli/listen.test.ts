@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
 import { listeningReceiver } from '../support/listening-receiver.ts';
-import { runCli, startCli } from '../support/run-cli.ts';
+import { startCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -120,27 +120,19 @@ test('says that there is no connection, tries again, and goes on where it was', 
 test('ends with 1, when the token or the cursor is refused, or no secret signs, and shows no token', async () => {
   const inspected = await start({}, TOKENS);
   await record(inspected, 'a');
-  const refused = await listen(inspected.url, '--token-file', write('wrong', 'a-wrong-token-of-24-chars'))
-    .ended;
-  expect(refused).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/answered 401: .*ADMIN_TOKEN/),
-  });
-  const foreign = await listen(inspected.url, '--after', '7-mhzzzzzz').ended;
-  expect(foreign).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/answered 410: .*after=\S+ goes on/),
-  });
+  const refused = listen(inspected.url, '--token-file', write('wrong', 'a-wrong-token-of-24-chars'));
+  const foreign = listen(inspected.url, '--after', '7-mhzzzzzz');
   const env = { WEBHOOK_SECRET: '', DATABASE_URL: `sqlite:${fileOf('none.db')}` };
-  const args = ['--to', 'http://127.0.0.1:9/', '--after', 'start', '--token-file', write('token', READS)];
-  const unsigned = await runCli(['listen', '--from', inspected.url, ...args], { env });
-  expect(unsigned).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('no secret signs for webhook webhook-1'),
-  });
-  for (const { stdout, stderr } of [refused, foreign, unsigned])
-    expect(stdout + stderr).not.toMatch(/a-wrong|those-who/);
+  const args = ['--to', 'http://127.0.0.1:9/', '--after', 'start', '--token-file', fileOf('token')];
+  const unsigned = startCli(['listen', '--from', inspected.url, ...args], { env });
+  for (const [run, why] of [
+    [refused, /answered 401: .*ADMIN_TOKEN/],
+    [foreign, /answered 410: .*after=\S+ goes on/],
+    [unsigned, /no secret signs for webhook webhook-1/],
+  ] as const) {
+    expect(await run.ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(why) });
+    expect(run.said()).not.toMatch(/a-wrong|those-who/);
+  }
   expect(existsSync(fileOf('none.db'))).toBe(false);
   expect(readFileSync(fileOf('token'), 'utf8')).toBe(READS);
 });

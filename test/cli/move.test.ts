@@ -65,8 +65,7 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
   }
 
   test('does as docs/scaling.md says, when its commands are typed', async () => {
-    const [move = '', ...rest] = commandsOf('scaling.md', 'Move a database');
-    expect(rest).toEqual([]);
+    const [move = ''] = commandsOf('scaling.md', 'Move a database', 1);
     mkdirSync(join(directory, 'data'));
     for (const file of ['receiver.db', 'receiver.db.key'])
       copyFileSync(join(directory, file.replace('receiver', 'from')), join(directory, 'data', file));
