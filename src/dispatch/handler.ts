@@ -112,15 +112,27 @@ export function defineHandlers<App = unknown>(handlers: Handlers<App>): Handlers
   return handlers;
 }
 
+/** What handlers expect of `ctx.app`, of several together all of it. */
+type AppOf<Part> = (Part extends Handlers<infer App> ? (app: App) => void : never) extends (
+  app: infer All,
+) => void
+  ? All
+  : never;
+
 /**
- * Combines handlers of several files.
+ * Combines handlers of several files. What each of them expects of `ctx.app`, they expect together.
  * @throws TypeError if two of them take the same kind
  */
-export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[]): Handlers<App> {
+export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[]): Handlers<App>;
+export function combineHandlers<Parts extends readonly Handlers<never>[]>(
+  ...parts: Parts
+): Handlers<AppOf<Parts[number]>>;
+export function combineHandlers(...parts: readonly Handlers<never>[]): Handlers<never> {
   const combined: Record<string, unknown> = {};
   for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
     if (handler === undefined) continue; // as where one is mounted only if it is configured
-    if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: combine them`);
+    if (Object.hasOwn(combined, kind))
+      throw new TypeError(`two handlers for ${kind}: write one that awaits both`);
     combined[kind] = handler;
   }
   return combined;

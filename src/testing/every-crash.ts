@@ -126,6 +126,6 @@ async function endsOf(kit: TestReceiver): Promise<string[]> {
   const others = (await kit.events()).filter(({ status }) => status !== 'handled');
   return others.map(({ kind, resource, status, attempts, lastError = '' }) => {
     const [first] = lastError.split('\n');
-    return `${kind} of ${resource} is ${status} after ${attempts} attempts: ${first}`;
+    return `${kind} of ${resource} is ${status} after ${attempts} attempts${first && `: ${first}`}`;
   });
 }

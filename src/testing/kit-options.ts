@@ -8,10 +8,10 @@ export interface KitOptions {
    * what is tested; or what makes it, called whenever the process starts: then what handlers keep in memory is gone after a
    * crash, as it is in production
    */
-  readonly handlers?: Handlers | (() => Handlers);
+  readonly handlers?: Handlers<never> | (() => Handlers<never>);
   /** in place of `handlers`: what `defineApp` gives, or what makes it. Its `start` runs whenever the process starts */
   readonly app?: DefinedApp | (() => DefinedApp);
-  /** the value of `ctx.app`, such as fakes; then the `start` of the app does not run */
+  /** the value of `ctx.app`, such as fakes, also with `handlers`; then the `start` of the app does not run */
   readonly resources?: unknown;
   /** variables of the environment, the kit's and the app's, such as `{ RETRY_MAX_ATTEMPTS: '3' }`; all others have their defaults */
   readonly settings?: Readonly<Record<string, string>>;
@@ -30,7 +30,8 @@ const TOLD = 'settings of testReceiver';
  * @throws TypeError on anything but handlers, or a setting that is none; KitError CONFIG_INVALID on settings that are not valid
  */
 export function appOf({ handlers: given, app: made, settings = {}, ...options }: KitOptions): ReadyApp {
-  const handlers = typeof given === 'function' ? given() : given;
+  // what they expect of `ctx.app` is in `resources`
+  const handlers = (typeof given === 'function' ? given() : given) as Handlers | undefined;
   const own = typeof made === 'function' ? made() : made;
   const mistake = mistakeIn({ app: own, handlers });
   if (mistake !== undefined) throw new TypeError(`what testReceiver is given ${mistake}`);

@@ -61,7 +61,7 @@ export class LeftBehind {
       this.#made.delete(promise);
       const { run, isAwaited, rejection = 'does not await what it calls:' } = made;
       if (!made.rejection && (isAwaited || !isUsersCall(made))) continue;
-      const places = framesOf(made).filter(isUsers).slice(0, 2);
+      const places = framesOf(made).filter(isUsers).slice(0, MOST_PLACES);
       this.#found.add([`the handler of ${run.kind} ${rejection}`, ...places].join('\n'));
     }
     const found = [...this.#found];
@@ -96,6 +96,9 @@ export class LeftBehind {
     });
   }
 }
+
+/** Enough to come from a client's innards to the handler, which lacks the `await`. */
+const MOST_PLACES = 4;
 
 const CHANGED = 'changes a value of ctx.state.get and does not set it, so that the change is lost:';
 

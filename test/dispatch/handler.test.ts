@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { combineHandlers, defineHandlers, skip } from '../../src/dispatch/handler.ts';
+import { combineHandlers, defineHandlers, type Handlers, skip } from '../../src/dispatch/handler.ts';
 
 const nothing = async () => {};
 
@@ -10,8 +10,19 @@ describe('combineHandlers', () => {
     expect(combineHandlers(media, rest)).toEqual({ ...media, ...rest });
   });
 
+  test('expects of ctx.app what all files expect together', () => {
+    const page = defineHandlers<{ cms: string }>({ media_created: nothing });
+    const alarm = defineHandlers<{ chat: number }>({ unknown: nothing });
+    const all: Handlers<{ cms: string; chat: number }> = combineHandlers(page, alarm);
+    // @ts-expect-error: the app lacks what `alarm` expects
+    const tooLittle: Handlers<{ cms: string }> = combineHandlers(page, alarm);
+    expect(all).toEqual(tooLittle);
+  });
+
   test('throws, when two files handle one kind, and names it', () => {
     const one = defineHandlers({ unknown: nothing });
-    expect(() => combineHandlers(one, one)).toThrow(new TypeError('two handlers for unknown: combine them'));
+    expect(() => combineHandlers(one, one)).toThrow(
+      new TypeError('two handlers for unknown: write one that awaits both'),
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { defineApp, fail } from '../../src/index.ts';
+import { defineApp, defineHandlers, fail } from '../../src/index.ts';
 import { type KitOptions, testReceiver } from '../../src/testing/index.ts';
 
 /** What the app of these tests did, in order. */
@@ -39,6 +39,18 @@ test('the app starts whenever the process does, and ends with it', async () => {
   await kit.stop();
   const open = 'open https://shop.test 7';
   expect(told).toEqual([open, 'offer M', 'abort', 'close', open, 'abort', 'close']);
+});
+
+test('handlers of one file get what they expect of ctx.app from `resources`', async () => {
+  const handlers = defineHandlers<{ offer: (id: string) => void }>({
+    media_available: (event, ctx) => ctx.app.offer(event.media_id),
+  });
+  const offered: string[] = [];
+  const kit = await testReceiver({ handlers, resources: { offer: (id: string) => void offered.push(id) } });
+  await kit.deliver('media_available', { media_id: 'M' });
+  await kit.settled();
+  expect(offered).toEqual(['M']);
+  await kit.stop();
 });
 
 test('a process that crashes closes nothing before the next one has started', async () => {

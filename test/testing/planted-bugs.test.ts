@@ -170,7 +170,7 @@ test.each<[string, (service: Service) => unknown]>([
     },
   });
   await expect(settled(handlers)).rejects.toThrow(
-    /^the handler of media_available does not await what it calls:\n {4}at .*planted-bugs\.test\.ts:\d+:\d+/,
+    /^the handler of media_available does not await what it calls:\n {4}at .*planted-bugs\.test\.ts:\d+:\d+.*\bmedia_available \(/s,
   );
 });
 
