@@ -86,17 +86,22 @@ export async function printFindings(found: AsyncIterable<Finding>, { json }: Jso
 /** In characters: one long cell widens the lines of all rows, unless it is the last of its own. */
 const LONGEST_CELL = 100;
 
-/** Lays rows out in columns. */
+/** Lays rows out in columns. Columns of numbers (or of dashes where a number is missing) are right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = rows.map((row) =>
     row.map((text, column) => (column < row.length - 1 ? beginning(text, LONGEST_CELL) : visibleLine(text))),
   );
-  const widths = head.map((title, column) => {
-    const lengths = shown.map((row) => row[column]?.length ?? 0);
-    return lengths.reduce((most, length) => Math.max(most, Math.min(length, LONGEST_CELL)), title.length);
+  const columns = head.map((title, column) => {
+    const cells = shown.map((row) => row[column] ?? '');
+    const widest = cells.reduce((most, cell) => Math.max(most, cell.length), title.length);
+    const isNumeric = cells.every((cell) => /^([\d.]+( ms)?|-)$/.test(cell));
+    return { width: Math.min(widest, LONGEST_CELL), isNumeric };
   });
-  const lines = [head, widths.map((width) => '-'.repeat(width)), ...shown].map((cells) => {
-    const padded = widths.map((width, column) => (cells[column] ?? '').padEnd(width));
+  const lines = [head, columns.map(({ width }) => '-'.repeat(width)), ...shown].map((cells) => {
+    const padded = columns.map(({ width, isNumeric }, column) => {
+      const cell = cells[column] ?? '';
+      return isNumeric ? cell.padStart(width) : cell.padEnd(width);
+    });
     return `${padded.join('  ').trimEnd()}\n`;
   });
   return lines.join('');
