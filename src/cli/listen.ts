@@ -52,7 +52,7 @@ export function addListen(program: Command): void {
     )
     .option('--limit <number>', 'end after so many', wholeNumber(1))
     .option('--json', 'print recordings');
-  for (const name of FILTERS) command.option(`--${name} <text>`, 'as of hookkit events list');
+  for (const name of FILTERS) command.option(`--${name} <text>`, 'a filter as in hookkit events list');
   command.addHelpText('after', HELP).action(listen);
 }
 
