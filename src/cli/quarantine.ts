@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander';
+import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { unprovenJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
+import { moment } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 
 type Flags = { webhook?: string; json?: true };
@@ -27,7 +29,8 @@ export function addQuarantine(program: Command): void {
   quarantine
     .command('drop')
     .description('Drop notifications for good, such as those of a webhook that is deleted.')
-    .addOption(new Option('--all', 'drop all of them').conflicts('webhook'))
+    .option('--before <time>', `only those that came before this time: ${MOMENTS}`, moment)
+    .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
     .action(drop);
   for (const command of quarantine.commands)
     command
@@ -35,11 +38,11 @@ export function addQuarantine(program: Command): void {
       .option('--json', 'print the result as JSON');
 }
 
-async function drop({ webhook, all, json }: Flags & { all?: true }): Promise<void> {
-  if (!all && webhook === undefined)
-    throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook, or --all');
+async function drop({ webhook, before, all, json }: Flags & { before?: number; all?: true }): Promise<void> {
+  if (!all && webhook === undefined && before === undefined)
+    throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
   await withDatabase(loadConfig(), async (store) => {
-    const dropped = await store.dropQuarantined(Number.MAX_SAFE_INTEGER, webhook);
+    const dropped = await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook);
     await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
   });
 }

@@ -131,8 +131,7 @@ export function combineHandlers(...parts: readonly Handlers<never>[]): Handlers<
   const combined: Record<string, unknown> = {};
   for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
     if (handler === undefined) continue; // as where one is mounted only if it is configured
-    if (Object.hasOwn(combined, kind))
-      throw new TypeError(`two handlers for ${kind}: write one that awaits both`);
+    if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: write one for both`);
     combined[kind] = handler;
   }
   return combined;

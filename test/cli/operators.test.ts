@@ -39,6 +39,7 @@ test('quarantine list shows what waits and from whom, admit takes what a secret 
   expect(await quarantine('admit')).toEqual({ admitted: 3, kept: 4 });
   expect(await store.count({ status: 'pending' })).toBe(3);
   expect(await quarantine('drop', '--webhook', 'known')).toEqual({ dropped: 0 });
+  expect(await quarantine('drop', '--before', '2020-01-01')).toEqual({ dropped: 0 });
   expect(await quarantine('drop', '--all')).toEqual({ dropped: 4 });
 });
 

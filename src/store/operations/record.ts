@@ -77,10 +77,9 @@ export function recordOperations(d: Dialect) {
       const fresh = new Set(inserted.map(({ id }) => id));
       const isNew = list.map(({ id }) => fresh.delete(id));
       const added = list.filter((_, index) => isNew[index]);
-      const repeated = list.filter((_, index) => !isNew[index]);
       await db.each(open, lanesOf(added));
       await db.each(tellChannel, channelsOf(added));
-      const repeats = repeatsOf(repeated);
+      const repeats = repeatsOf(list.filter((_, index) => !isNew[index]));
       if (lockRepeated) await db.each(lockRepeated, repeats);
       await db.each(repeat, repeats);
       return isNew;
@@ -89,8 +88,7 @@ export function recordOperations(d: Dialect) {
 }
 
 function repeatsOf(list: readonly Arrival[]) {
-  const byId = [...Map.groupBy(list, ({ id }) => id)];
-  const repeats = byId.map(([id, some]) => ({
+  const repeats = [...Map.groupBy(list, ({ id }) => id)].map(([id, some]) => ({
     id,
     n: some.reduce((sum, { deliveries }) => sum + deliveries, 0),
     at: Math.max(...some.map(({ receivedAt }) => receivedAt)),
