@@ -35,6 +35,7 @@ interface Flags {
   readonly seed?: number;
   readonly inspect?: number | true;
   readonly restarted?: true;
+  readonly again?: true;
 }
 
 export function addDev(program: Command): void {
@@ -46,6 +47,7 @@ export function addDev(program: Command): void {
     .option('--seed <number>', 'let it live, and the same happens in the same order', wholeNumber())
     .option('--inspect [port]', inspect, wholeNumber(0, 65_535))
     .addOption(new Option('--restarted', 'serve, and tell the parent of files').hideHelp())
+    .addOption(new Option('--again', 'say only that it serves').hideHelp())
     .action((flags: Flags) => (flags.restarted ? serve(flags) : restart(flags)));
 }
 
@@ -56,11 +58,12 @@ function restart({ inspect }: Flags): void {
   const execArgv = port === undefined ? [] : [`--inspect=127.0.0.1:${port}`];
   const env = tellingLoads(); // before the file of settings is read here: it may change
   let check = new AbortController();
-  const begin = () => {
+  const begin = (runsAgain: boolean) => {
     check.abort();
     check = new AbortController();
     tellTypes(check.signal).catch(() => {}); // the process that serves says what is wrong with the settings
-    return fork(program, [...args, '--restarted'], { execArgv, env });
+    const flags = runsAgain ? ['--restarted', '--again'] : ['--restarted'];
+    return fork(program, [...args, ...flags], { execArgv, env });
   };
   const end = restartAtChanges(begin, say);
   const close = (signal: NodeJS.Signals) => {
@@ -87,7 +90,7 @@ function devConfig(): Config {
   return { ...config, ...times, SHUTDOWN_GRACE_MS: Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS) };
 }
 
-async function serve({ tick, seed }: Flags): Promise<void> {
+async function serve({ tick, seed, again }: Flags): Promise<void> {
   process.send?.({ files: [envFile(), join(projectFolder(), 'package.json')] });
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); // the parent may have been killed
   process.channel?.unref();
@@ -109,6 +112,7 @@ async function serve({ tick, seed }: Flags): Promise<void> {
     return stage.stop();
   };
   stopInOrder({ output, guard, delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, stop });
+  if (again) return say(`dev: serves again, inspector ${stage.service.adminUrl}`);
   say(introduction(stage, config, app));
   if (stdin.isTTY) say('Type r and Enter to handle the last events again, or ? and Enter for all keys.\n');
 }

@@ -75,7 +75,7 @@ export async function printFindings(found: AsyncIterable<Finding>, { json }: Jso
   for await (const finding of found) {
     findings.push(finding);
     const { result, check, detail } = finding;
-    const text = `${result.padEnd(7)}  ${check.padEnd(13)}  ${detail.replace(/\n\s*/g, ' ')}`;
+    const text = `${result.padEnd(7)}  ${check.padEnd(13)}  ${detail.replace(/:\n\s*/g, ': ').replace(/\n\s*/g, '; ')}`;
     if (!json) await print(visibleLine(text));
   }
   const failed = findings.filter(({ result }) => result === 'FAIL').length;

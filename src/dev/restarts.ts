@@ -13,18 +13,19 @@ const SETTLING_MS = 50;
 /**
  * Runs a process, and runs it again whenever a file changes that it has told of, as Node does of each file that it loads. Folders are
  * watched, not files: many editors save by putting a new file in the place of the old one.
- * @param start starts the process, with a channel for messages; the process disconnects when it begins to stop
+ * @param start starts the process, with a channel for messages; the process disconnects when it begins to stop. It is told whether the one
+ *   before ran until a file changed
  * @returns ends it for good
  */
-export function restartAtChanges(start: () => ChildProcess, say: (text: string) => void) {
+export function restartAtChanges(start: (runsAgain: boolean) => ChildProcess, say: (text: string) => void) {
   const files = new Set<string>();
   const folders = new Map<string, FSWatcher>();
   let child: ChildProcess;
   let phase: 'running' | 'restarting' | 'over';
 
-  const begin = () => {
+  const begin = (runsAgain: boolean) => {
     phase = 'running';
-    child = start();
+    child = start(runsAgain);
     child.on('message', (told: Readonly<Record<string, readonly (string | null)[]>>) => {
       for (const file of Object.values(told).flat()) include(file ?? '');
     });
@@ -36,8 +37,9 @@ export function restartAtChanges(start: () => ChildProcess, say: (text: string) 
     if (phase !== 'running') return;
     phase = 'restarting';
     say(`dev: ${relative('', file)} has changed`);
+    const ranOn = isRunning(child);
     await Promise.all([end(child, 'SIGTERM'), pause(systemClock, SETTLING_MS)]);
-    if (phase === 'restarting') begin();
+    if (phase === 'restarting') begin(ranOn);
   };
   const include = (told: string) => {
     const file = told.startsWith('file:') ? fileURLToPath(told) : told;
@@ -55,16 +57,18 @@ export function restartAtChanges(start: () => ChildProcess, say: (text: string) 
     folders.set(folder, watcher);
   };
 
-  begin();
+  begin(false);
   return (signal: NodeJS.Signals): Promise<void> => {
     phase = 'over';
     return end(child, signal);
   };
 }
 
+const isRunning = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null;
+
 /** Ends a process. If it does not say that it stops, its event loop stands still, and it is killed. */
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (!isRunning(child)) return;
   const exited = once(child, 'exit');
   child.kill(signal);
   if (child.connected)

@@ -112,12 +112,14 @@ export function defineHandlers<App = unknown>(handlers: Handlers<App>): Handlers
   return handlers;
 }
 
-/** What handlers expect of `ctx.app`, of several together all of it. */
-type AppOf<Part> = (Part extends Handlers<infer App> ? (app: App) => void : never) extends (
+/** What several handlers expect of `ctx.app` together. Those that are written in place take it as `never`, and expect nothing. */
+type AppOf<Part> = (Part extends Handlers<infer App> ? (app: Expected<App>) => void : never) extends (
   app: infer All,
 ) => void
   ? All
   : never;
+
+type Expected<App> = [App] extends [never] ? unknown : App;
 
 /**
  * Combines handlers of several files. What each of them expects of `ctx.app`, they expect together.

@@ -119,7 +119,7 @@ async function runDev(args: readonly string[] = []) {
     });
   }
   const told = (what: string) => output.split(what).length - 1;
-  const starts = () => told('watch your handlers');
+  const starts = () => told('watch your handlers') + told('dev: serves again');
   await until(() => starts() === 1);
   return {
     ports: [PORT, ADMIN_PORT, MOCK_PORT],

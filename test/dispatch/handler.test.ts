@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { combineHandlers, defineHandlers, type Handlers, skip } from '../../src/dispatch/handler.ts';
+import {
+  combineHandlers,
+  defineApp,
+  defineHandlers,
+  type Handlers,
+  skip,
+} from '../../src/dispatch/handler.ts';
 
 const nothing = async () => {};
 
@@ -13,10 +19,12 @@ describe('combineHandlers', () => {
   test('expects of ctx.app what all files expect together', () => {
     const page = defineHandlers<{ cms: string }>({ media_created: nothing });
     const alarm = defineHandlers<{ chat: number }>({ unknown: nothing });
-    const all: Handlers<{ cms: string; chat: number }> = combineHandlers(page, alarm);
+    const start = () => ({ app: { cms: 'https://cms.test', chat: 7 } });
+    const inPlace = combineHandlers(page, alarm, { channel_idle: (_event, ctx) => skip(ctx.id) });
+    expect(defineApp({ start, handlers: inPlace }).handlers).toBe(inPlace);
     // @ts-expect-error: the app lacks what `alarm` expects
     const tooLittle: Handlers<{ cms: string }> = combineHandlers(page, alarm);
-    expect(all).toEqual(tooLittle);
+    expect(Object.keys(tooLittle)).toEqual(['media_created', 'unknown']);
   });
 
   test('throws, when two files handle one kind, and names it', () => {
