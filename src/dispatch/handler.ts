@@ -130,13 +130,12 @@ export function combineHandlers<Parts extends readonly Handlers<never>[]>(
   ...parts: Parts
 ): Handlers<AppOf<Parts[number]>>;
 export function combineHandlers(...parts: readonly Handlers<never>[]): Handlers<never> {
-  const combined: Record<string, unknown> = {};
-  for (const [kind, handler] of parts.flatMap((part) => Object.entries(part))) {
-    if (handler === undefined) continue; // as where one is mounted only if it is configured
-    if (Object.hasOwn(combined, kind)) throw new TypeError(`two handlers for ${kind}: write one for both`);
-    combined[kind] = handler;
-  }
-  return combined;
+  const all = parts.flatMap((part) => Object.entries(part));
+  const mounted = all.filter(([, handler]) => handler !== undefined); // as where one is mounted only if it is configured
+  const kinds = mounted.map(([kind]) => kind);
+  const twice = kinds.find((kind, index) => kinds.indexOf(kind) < index);
+  if (twice !== undefined) throw new TypeError(`two handlers for ${twice}: write one for both`);
+  return Object.fromEntries(mounted);
 }
 
 /** The same handlers, each of them wrapped in another one. */
