@@ -97,11 +97,11 @@ describe('the handler of', () => {
     await standIn(cms, async (url) => {
       const { media } = await load('README.md', { 'https://cms.example': url });
       await using kit = await testReceiver({ handlers: media as Handlers });
-      const { id } = await kit.deliver('media_available');
+      await kit.deliver('media_available', { media_id: 'media001' });
       await kit.settled();
       expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
       expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
-      expect([...keys]).toEqual([id]);
+      expect([...keys]).toEqual(['media001']);
       const published = kit.log().filter(({ msg }) => msg === 'published');
       expect(published).toMatchObject([{ page: `${url}/pages/1` }]);
       const reasons = (await kit.attempts()).map(({ outcome, error }) => [outcome, error]);
