@@ -45,7 +45,7 @@ export function addListen(program: Command): void {
     .option('--token-file <file>', 'its ADMIN_READ_TOKEN or ADMIN_TOKEN (-: stdin)')
     .option('--to <url>', 'send each to this receiver, in order, again until it takes it', receiverUrl)
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
-    .option('--cursor-file <file>', 'begin where this file says, and keep it up to date')
+    .option('--cursor-file <file>', 'begin where this file says, once it is there, and keep it up to date')
     .option('--since <time>', `begin with what was received since ${MOMENTS}`, moment)
     .addOption(
       new Option('--after <cursor>', 'begin after this event; start: with the first').conflicts('since'),

@@ -29,6 +29,10 @@ const WAIT_S = 25;
 const ANSWER_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
+const ADVICE: Readonly<Record<number, string>> = {
+  401: ': give its ADMIN_READ_TOKEN in --token-file',
+  404: ': give the URL of its admin listener (ADMIN_PORT)',
+};
 
 /** Waits before something is tried again, each time longer. */
 function growingPause({ signal, say }: Patience) {
@@ -80,7 +84,8 @@ async function pageOf(listening: Listening, after: string, waitS: number) {
   if (typeof answer === 'string') return answer;
   const { status, body, cursor, behind } = answer;
   if (status === 200 && cursor) return { lines: body.split('\n').slice(0, -1), cursor, behind };
-  const why = `it answered ${status}: ${reasonOf({ type: 'answered', status, body }) ?? 'is it an admin listener?'}`;
+  const said = reasonOf({ type: 'answered', status, body });
+  const why = `it answered ${status}${said === undefined ? '' : ` (${said})`}${ADVICE[status] ?? ''}`;
   if (status >= 500 || status === 429) return why;
   throw new KitError('REPLAY_FAILED', `${from.href}: ${why}`);
 }
@@ -98,7 +103,10 @@ export async function deliver(
   const key = keys.keyFor(webhookId);
   if (!key) {
     const why = `no secret signs for webhook ${visibleLine(webhookId)}`;
-    throw new KitError('REPLAY_FAILED', `${why}: set one WEBHOOK_SECRET here and there, or --secret-file`);
+    throw new KitError(
+      'REPLAY_FAILED',
+      `${why}: give --secret-file, or set the WEBHOOK_SECRET of that receiver here`,
+    );
   }
   const pause = growingPause(delivering);
   while (!signal.aborted) {

@@ -7,7 +7,6 @@ import type { Handler, ResourceState } from '../dispatch/handler.ts';
 /** A run of a handler. */
 interface Run {
   readonly kind: string;
-  isOver: boolean;
 }
 
 /** A promise that was made while a handler ran, or by what the handler set off. */
@@ -28,6 +27,8 @@ export class LeftBehind {
   /** those that are not judged yet */
   readonly #made = new Map<Promise<unknown>, Made>();
   readonly #found = new Set<string>();
+  /** those that have not ended */
+  readonly running = new Set<Run>();
   /** Ends it. */
   readonly stop = promiseHooks.createHook({
     init: (promise, parent) => this.#wasMade(promise, parent !== undefined),
@@ -37,7 +38,8 @@ export class LeftBehind {
   /** The same handler, watched. */
   of(handler: Handler<object>, kind: string): Handler<object> {
     return async (event, ctx) => {
-      const run = { kind, isOver: false };
+      const run = { kind };
+      this.running.add(run);
       const { state, lost } = watchedState(ctx.state);
       // What the kit does for a step is not the handler's, and to watch it would take most of the time.
       const once: typeof ctx.once = (step, fn) =>
@@ -49,7 +51,7 @@ export class LeftBehind {
         for (const name of lost()) this.#found.add(`the handler of ${kind} ${CHANGED} "${name}"`);
         return outcome;
       } finally {
-        run.isOver = true;
+        this.running.delete(run);
       }
     };
   }
@@ -57,7 +59,7 @@ export class LeftBehind {
   /** Ask in a later turn of the event loop than that in which a handler has ended. @throws Error with what was found since it was last asked */
   check(): void {
     for (const [promise, made] of this.#made) {
-      if (!made.run.isOver) continue;
+      if (this.running.has(made.run)) continue;
       this.#made.delete(promise);
       const { run, isAwaited, rejection = 'does not await what it calls:' } = made;
       if (!made.rejection && (isAwaited || !isUsersCall(made))) continue;

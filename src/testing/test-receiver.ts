@@ -445,8 +445,9 @@ export class TestReceiver {
     await this.#quiet();
     while (this.#life.isAtWork && this.#waitsUntil <= this.now()) {
       const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
+      const kinds = [...this.#life.leftBehind.running].map(({ kind }) => kind).join(', ') || 'a dead event';
       if (systemClock.monotonic() > until)
-        throw new Error(`a handler has not ended in ${patienceMs} ms: ${advice}`);
+        throw new Error(`the handler of ${kinds} has not ended in ${patienceMs} ms: ${advice}`);
       await pause(systemClock, 1);
       await this.#quiet();
     }

@@ -126,8 +126,8 @@ test('ends with 1, when the token or the cursor is refused, or no secret signs, 
   const args = ['--to', 'http://127.0.0.1:9/', '--after', 'start', '--token-file', fileOf('token')];
   const unsigned = startCli(['listen', '--from', inspected.url, ...args], { env });
   for (const [run, why] of [
-    [refused, /answered 401: .*ADMIN_TOKEN/],
-    [foreign, /answered 410: .*after=\S+ goes on/],
+    [refused, /answered 401 \(.*ADMIN_TOKEN.*: give its ADMIN_READ_TOKEN in --token-file/],
+    [foreign, /answered 410 \(.*after=\S+ goes on\)/],
     [unsigned, /no secret signs for webhook webhook-1/],
   ] as const) {
     expect(await run.ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(why) });

@@ -34,6 +34,16 @@ test.each([
   expect(await resourcesAt(`/events?${query}`)).toEqual(expected);
 });
 
+test('a search for what may be an id leads to that media or channel, and a list without a search to none', async () => {
+  const linked = async (query: string) =>
+    (await inspected.raw(`/events${query}`, HTML)).body.match(/All events of [^<]+/g);
+  expect(await linked('?q=UUhbHm6C')).toEqual([
+    'All events of media:UUhbHm6C',
+    'All events of channel:UUhbHm6C',
+  ]);
+  for (const query of ['', '?q=two+words']) expect(await linked(query)).toBeNull();
+});
+
 test.each([
   ['since', 'garbage', 'since: must be a time'],
   ['resource', 'UUhbHm6C', 'resource: must be media:ID or channel:ID'],

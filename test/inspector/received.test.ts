@@ -61,6 +61,10 @@ onEachEngine('what was received', (stage) => {
     expect((await received('2h')).media).toEqual(['old', 'other', 'new']);
     const wrong = ['', 'after=never', 'after=now&limit=501', 'after=now&wait=61', 'after=now&since=never'];
     for (const query of wrong) expect((await raw(`/api/received?${query}`)).status).toBe(400);
+    for (const query of ['', 'after=never'])
+      expect((await raw(`/api/received?${query}`)).body).toContain(
+        'after: must be a cursor, start, now, or a time',
+      );
   });
 
   test('is not read on after a cursor of another database, with 410, which says where to go on', async () => {

@@ -8,6 +8,7 @@ import { KitError, messageOf } from '../../base/errors.ts';
 import { loadConfig } from '../../config.ts';
 import type { StartContext } from '../../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../../dispatch/load-handlers.ts';
+import { refusalOf } from '../../replay/compose.ts';
 import * as expectations from '../../replay/expectations.ts';
 import { writeWholeFile } from '../../replay/export-recording.ts';
 import { firstLine, toLine } from '../../replay/recording-lines.ts';
@@ -34,12 +35,13 @@ The handlers of this project run in virtual time, on a database in memory. What 
 ctx.statuses is that of the mock provider. Exits with 1 if an event ends otherwise than its line expects.`;
 
 export function addCheck(events: Command): void {
+  const update = new Option('--update', 'write into the file what comes as expected, and show what changes');
   const crash = new Option('--crash <where>', 'with a crash at each point, one after the other');
   events
     .command('check')
     .description('Run a recording against the handlers, and compare how each event ends with its line.')
     .argument('<file>', 'a recording, such as `hookkit events export` writes, or a HAR file')
-    .option('--update', 'write into the file what comes, as the expectations, and show what changes')
+    .addOption(update.conflicts(['shuffle', 'duplicate', 'crash']))
     .option('--out <file>', 'with --update: write into this file instead')
     .option('--junit <file>', 'write the result as JUnit XML, which CI systems show')
     .option('--json', 'print the result as JSON')
@@ -57,10 +59,17 @@ async function check(file: string, flags: Flags): Promise<void> {
   const events = await wholeRecording(file);
   const expecting = events.filter(({ expect }) => expect);
   const isAgain = shuffle || duplicate || crash;
-  if (events.length === 0 || (expecting.length === 0 && !update && !isAgain))
+  if (events.length === 0) throw new KitError('INPUT_INVALID', `${file} has no event`);
+  if (expecting.length === 0 && !update && !isAgain)
     throw new KitError('INPUT_INVALID', `no line of ${file} expects anything: --update writes what comes`);
   if (update && out === file && events[0]?.place?.startsWith('entry'))
     throw new KitError('INPUT_INVALID', 'a HAR file has no place for expectations: give --out FILE');
+  const { BODY_LIMIT } = loadConfig();
+  for (const { body, place } of events) {
+    const refusal = refusalOf(Buffer.from(body), BODY_LIMIT);
+    if (refusal !== undefined)
+      throw new KitError('INPUT_INVALID', `${place}: a receiver refuses this with ${refusal}`);
+  }
   const options = await receiverFrom(events[0]);
   const ends = await endsOn(options, events);
   const found = expectations.differences(events, ends);
@@ -71,6 +80,7 @@ async function check(file: string, flags: Flags): Promise<void> {
   if (isAgain && found.length === 0) {
     const failure = await failureAgain({ events, ends, options }, flags);
     cases.push({ title: 'the same ends once more', failure });
+    say(`the same ends once more: ${failure === undefined ? 'yes' : 'no'}`);
   }
   const failed = cases.filter(({ failure }) => failure !== undefined);
   if (junit !== undefined) await writeFile(junit, expectations.junitOf(basename(file), cases));

@@ -54,7 +54,8 @@ const RESPONSES = {
   200: { description: 'JSON: names as in notifications, times in ISO 8601, null for what is absent' },
   default: {
     description:
-      '{"error": ...}: 400: the request has mistakes; 404: no such event; 409: not now; 503: the store is away',
+      '{"error": ...}: 400: the request has mistakes; 401: no token, or a wrong one; 403: the token only reads; ' +
+      '404: no such event; 409: not now; 429: too many wrong tokens; 503: the store is away',
   },
 };
 

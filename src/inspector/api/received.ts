@@ -16,7 +16,9 @@ const cursorOf = ({ seq, receivedAt }: Receipt) => `${seq.toString(36)}-${receiv
 export const receivedQuery = z.object({
   ...filterShape,
   after: z
-    .union([z.literal(['start', 'now']), z.string().regex(CURSOR), moment])
+    .union([z.literal(['start', 'now']), z.string().regex(CURSOR, { abort: true }), moment], {
+      error: `must be a cursor, start, now, or ${MOMENTS}`,
+    })
     .describe(`a cursor, start, now, or received since ${MOMENTS}`),
   limit: z.coerce.number().int().min(1).max(500).default(100).describe('how many events are looked at'),
   wait: z.coerce.number().int().min(0).max(60).default(0).describe('for so many seconds, for what matches'),

@@ -112,6 +112,7 @@ test('asks for --update, when no line expects anything, and for a file, when a H
     code: 2,
     stderr: expect.stringContaining('--update'),
   });
+  expect((await check(desk().write('none.ndjson', '\n'), ['--update'])).stderr).toContain('has no event\n');
   const request = { method: 'POST', postData: { text: payload('media_updated', 0) } };
   const entries = [{ startedDateTime: new Date(NOON).toISOString(), request }];
   const har = desk().write('day.har', JSON.stringify({ log: { entries } }, null, 2));
