@@ -18,6 +18,7 @@ import { type RecordedEvent, wholeRecording } from '../../replay/sources.ts';
 import type { Start } from '../../testing/every-crash.ts';
 import type { KitOptions } from '../../testing/kit-options.ts';
 import type { TestReceiver } from '../../testing/test-receiver.ts';
+import { watchLoop } from '../loop-watch.ts';
 import { probability, wholeNumber } from '../options.ts';
 import { line, onStderr, print, printJson, say } from '../output.ts';
 import { loadingOnly } from '../with-handlers.ts';
@@ -106,8 +107,9 @@ async function receiverFrom(first: RecordedEvent | undefined): Promise<KitOption
   const config = loadConfig();
   say(`handlers of ${line(handlersFile(config))}`);
   const { handlers, start, settings = {} } = await loadApp(config);
+  const watched = watchLoop(handlers);
   return {
-    app: { handlers, start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })) },
+    app: { handlers: watched, start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })) },
     now: first?.receivedAt,
     settings: Object.fromEntries(LIMITS.map((name) => [name, String(config[name])])),
     patienceMs: config.HANDLER_TIMEOUT_MS, // what handlers ask of other systems takes real time

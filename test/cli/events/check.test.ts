@@ -121,6 +121,14 @@ test('asks for --update, when no line expects anything, and for a file, when a H
   expect(desk().lines('made.ndjson')).toMatchObject([{ webhook_id: 'w1', expect: { status: 'skipped' } }]);
 });
 
+test('names the event and the place, when a handler never comes out of a loop, with 1', async () => {
+  const { code, stderr } = await check(recording(MEDIA), ['--update'], 'loop');
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/at media_deleted .*pages.ts:\d+.*\n.*media_deleted of media:m1/),
+  ]);
+});
+
 test('demands the same ends of repeats, another order and crashes, and tells what breaks', async () => {
   const board = recording(['channel_active', 'channel_idle', 'track_created']);
   expect(await check(board, ['--duplicate', '1'])).toMatchObject({ code: 0 });

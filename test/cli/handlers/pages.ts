@@ -10,7 +10,9 @@ export const handlers = defineHandlers({
   },
   media_available: (_event, ctx) => ctx.state.set('page', CHANGED === 'state' ? '/new' : '/old'),
   media_updated: () => skip(`${CHANGED === 'reason' ? 'not now' : 'not for us'}\nin ${import.meta.url}`),
-  media_deleted: () => (CHANGED === 'status' ? fail('no such page') : undefined),
+  media_deleted() {
+    for (;;) if (CHANGED !== 'loop') return CHANGED === 'status' ? fail('no such page') : undefined;
+  },
   channel_active: ({ event }, ctx) => ctx.state.set('is', event),
   channel_idle: ({ event }, ctx) => ctx.state.set('is', event),
   track_created: (_event, ctx) => (ctx.attempt > 1 ? fail('it has run before') : undefined),
