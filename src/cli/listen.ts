@@ -12,13 +12,13 @@ import { toVerified } from '../store/verified.ts';
 import { signingKeys } from './events/send.ts';
 import { readInput, readSecret } from './input.ts';
 import { interruptible } from './interruptible.ts';
-import { moment, receiverUrl, wholeNumber } from './options.ts';
+import { kinds, moment, receiverUrl, wholeNumber } from './options.ts';
 import { line, say, writeOn } from './output.ts';
 
 /** What the other receiver narrows the events by. */
-const FILTERS = ['kind', 'site', 'resource', 'webhook', 'q'] as const;
+const FILTERS = ['site', 'resource', 'webhook', 'q'] as const;
 
-type Flags = Partial<Record<(typeof FILTERS)[number], string>> & {
+type Flags = Partial<Record<'kind' | (typeof FILTERS)[number], string>> & {
   from: URL;
   tokenFile?: string;
   to?: URL;
@@ -52,7 +52,9 @@ export function addListen(program: Command): void {
     )
     .option('--limit <number>', 'end after so many', wholeNumber(1))
     .option('--json', 'print recordings');
-  for (const name of FILTERS) command.option(`--${name} <text>`, 'a filter as in hookkit events list');
+  const described = 'a filter as in hookkit events list';
+  command.option('--kind <text>', described, kindOrGroup);
+  for (const name of FILTERS) command.option(`--${name} <text>`, described);
   command.addHelpText('after', HELP).action(listen);
 }
 
@@ -62,6 +64,11 @@ function adminUrl(text: string): URL {
   throw new InvalidArgumentError('It must be a URL such as https://hooks.example.com/, without a password.');
 }
 
+function kindOrGroup(text: string): string {
+  kinds(text);
+  return text;
+}
+
 async function listen(flags: Flags): Promise<void> {
   const { deliver, pagesOf } = await import('../replay/listen.ts');
   const { ReceiverClient } = await import('../replay/receiver-client.ts');
@@ -69,10 +76,11 @@ async function listen(flags: Flags): Promise<void> {
   const token = tokenFile === undefined ? undefined : await readSecret(tokenFile);
   using client = to && new ReceiverClient(to);
   const keys = to && (await signingKeys(loadConfig(), secretFile));
-  let cursor = cursorFile === undefined ? undefined : await readCursor(cursorFile);
-  const start = cursor ?? after ?? (since === undefined ? 'now' : iso(since));
+  const known = cursorFile === undefined ? undefined : await readCursor(cursorFile);
+  let cursor: string | undefined;
+  const start = known ?? after ?? (since === undefined ? 'now' : iso(since));
   const reach = async (next: string) => {
-    if (cursorFile !== undefined && next !== cursor)
+    if (cursorFile !== undefined && next !== (cursor ?? known))
       await writeWholeFile(cursorFile, (write) => write(`${JSON.stringify({ cursor: next })}\n`));
     cursor = next;
   };

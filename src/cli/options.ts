@@ -91,7 +91,8 @@ export function withFilter(command: Command): Command {
     .option('--id <event>', 'the id of the event; may be repeated', ids);
 }
 
-function kinds(text: string, before: readonly string[] = []): readonly string[] {
+/** A kind, or all of a group. */
+export function kinds(text: string, before: readonly string[] = []): readonly string[] {
   const meant = kindsMeant(text);
   if (meant !== undefined) return [...new Set([...before, ...meant])];
   const known = `${kindNames.join(', ')}; a group: ${groupNames.join(', ')}`;

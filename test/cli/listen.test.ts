@@ -121,18 +121,21 @@ test('ends with 1, when the token or the cursor is refused, or no secret signs, 
   const inspected = await start({}, TOKENS);
   await record(inspected, 'a');
   const refused = listen(inspected.url, '--token-file', write('wrong', 'a-wrong-token-of-24-chars'));
-  const foreign = listen(inspected.url, '--after', '7-mhzzzzzz');
+  const place = write('place', '{"cursor":"7-mhzzzzzz"}');
+  const foreign = listen(inspected.url, '--cursor-file', place);
   const env = { WEBHOOK_SECRET: '', DATABASE_URL: `sqlite:${fileOf('none.db')}` };
   const args = ['--to', 'http://127.0.0.1:9/', '--after', 'start', '--token-file', fileOf('token')];
   const unsigned = startCli(['listen', '--from', inspected.url, ...args], { env });
   for (const [run, why] of [
     [refused, /answered 401 \(.*ADMIN_TOKEN.*: give its ADMIN_READ_TOKEN in --token-file/],
-    [foreign, /answered 410 \(.*after=\S+ goes on\)/],
+    [foreign, /^[^\n]*answered 410 \(.*after=\S+ goes on\)/],
     [unsigned, /no secret signs for webhook webhook-1/],
   ] as const) {
     expect(await run.ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(why) });
     expect(run.said()).not.toMatch(/a-wrong|those-who/);
   }
+  const misspelt = listen(inspected.url, '--kind', 'media_avail');
+  expect(await misspelt.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('media_available') });
   expect(existsSync(fileOf('none.db'))).toBe(false);
   expect(readFileSync(fileOf('token'), 'utf8')).toBe(READS);
 });
