@@ -11,6 +11,6 @@ export function addEvents(program: Command): void {
   const events = program
     .command('events')
     .description('List, replay, check, dismiss, prune, export and send events.');
-  const all = [addListAndShow, addExport, addReplay, addCheck, addDismiss, addSend, addPrune];
-  for (const add of all) add(events);
+  for (const add of [addListAndShow, addExport, addReplay, addDismiss, addSend, addPrune]) add(events);
+  addCheck(events);
 }
