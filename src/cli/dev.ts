@@ -112,7 +112,7 @@ async function serve({ tick, seed, again }: Flags): Promise<void> {
     return stage.stop();
   };
   stopInOrder({ output, guard, delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, stop });
-  if (again) return say(`dev: serves again, inspector ${stage.service.adminUrl}`);
+  if (again) return say(`dev: serves again, inspector ${stage.service.adminUrl}, mock ${stage.mock.url}`);
   say(introduction(stage, config, app));
   if (stdin.isTTY) say('Type r and Enter to handle the last events again, or ? and Enter for all keys.\n');
 }

@@ -313,14 +313,14 @@ withPackages(
   },
 );
 
-withPackages('matrix says what to install, when fast-check is not there', async () => {
+withPackages('matrix names what is missing, when fast-check is not there', async () => {
   // npm leaves it, as the kit can use it.
   rmSync(join(app, 'node_modules/fast-check'), { recursive: true });
   const said = await printedBy(`
     import { matrix } from 'webhook-receiver-kit/testing';
     const played = matrix([['media_available']], async (start) => void (await start({ handlers: {} })), () => {}, { most: 1 });
     console.log(await played.catch(({ message }) => message));`);
-  expect(said).toBe('matrix needs fast-check for random histories: npm install --save-dev fast-check\n');
+  expect(said).toMatch(/^Cannot find package 'fast-check'/);
 });
 
 withPackages(
