@@ -218,9 +218,8 @@ export class Dispatcher {
     this.#atWork.add(leased);
     const run = await runHandler(claim, abort, { ...this.#options, onStoreError });
     const limit = this.#limits.find(({ kinds }) => kinds.includes(slotOf(claim.kind)));
-    const isFull = limit && this.#runningOf(limit.kinds) >= limit.most;
     this.#atWork.delete(leased);
-    if (isFull) this.#wanted.backlog(); // more of its kinds may wait
+    if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#wanted.backlog(); // more may wait for its place
     this.#claim();
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());

@@ -132,8 +132,7 @@ export function combineHandlers<Parts extends readonly Handlers<never>[]>(
 export function combineHandlers(...parts: readonly Handlers<never>[]): Handlers<never> {
   const all = parts.flatMap((part) => Object.entries(part));
   const mounted = all.filter(([, handler]) => handler !== undefined); // as where one is mounted only if it is configured
-  const kinds = mounted.map(([kind]) => kind);
-  const twice = kinds.find((kind, index) => kinds.indexOf(kind) < index);
+  const twice = repeatedOf(mounted.map(([kind]) => kind));
   if (twice !== undefined) throw new TypeError(`two handlers for ${twice}: write one for both`);
   return Object.fromEntries(mounted);
 }
@@ -164,6 +163,7 @@ export function mistakeInHandlers(handlers: object): string | undefined {
 
 const BUT_THE_KINDS = `but the kinds are ${kindNames.join(', ')} and unknown`;
 const isNoKind = (kind: string) => !isKind(kind) && kind !== 'unknown';
+const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
 
 /** The limits of an app, those of one kind as those of several. */
 export function limitsOf({ limits = {} }: Pick<AppDefinition, 'limits'>) {
@@ -179,7 +179,7 @@ export function mistakeInLimits(app: Pick<AppDefinition, 'limits'>): string | un
   const kinds = limits.flatMap((limit) => limit.kinds);
   const odd = kinds.find(isNoKind);
   if (odd !== undefined) return `a limit for ${odd}, ${BUT_THE_KINDS}`;
-  const twice = kinds.find((kind, index) => kinds.indexOf(kind) < index);
+  const twice = repeatedOf(kinds);
   if (twice !== undefined) return `two limits for ${twice}`;
   const wrong = limits.find(({ most }) => !Number.isInteger(most) || most < 1);
   return wrong && `a limit of ${wrong.most} for ${wrong.kinds.join(', ')}: it must be a whole number from 1`;

@@ -1,4 +1,5 @@
 import { messageOf } from '../base/errors.ts';
+import { firstLine } from '../replay/recording-lines.ts';
 import type { KitOptions } from './kit-options.ts';
 import type { CrashPlace } from './life.ts';
 import { TestReceiver } from './test-receiver.ts';
@@ -125,7 +126,7 @@ export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie = fal
 async function endsOf(kit: TestReceiver): Promise<string[]> {
   const others = (await kit.events()).filter(({ status }) => status !== 'handled');
   return others.map(({ kind, resource, status, attempts, lastError = '' }) => {
-    const [first] = lastError.split('\n');
-    return `${kind} of ${resource} is ${status} after ${attempts} attempts${first && `: ${first}`}`;
+    const why = lastError && `: ${firstLine(lastError)}`;
+    return `${kind} of ${resource} is ${status} after ${attempts} attempts${why}`;
   });
 }

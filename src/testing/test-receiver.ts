@@ -312,9 +312,7 @@ export class TestReceiver {
     if (this.#failures > 0) throw new Error('failNext: no handler has run since');
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
+  readonly [Symbol.asyncDispose] = () => this.stop();
 
   /**
    * Delivers a recording with the gaps that it has, each event once those before it were handled. If its lines expect ends,

@@ -31,10 +31,8 @@ function boardOf(isNews: (ctx: HandlerContext, at: string) => boolean): Scenario
 const isIdle = (_kit: unknown, board: Board) =>
   assert.equal(board.get('c'), 'idle', `it is ${board.get('c')}`);
 
-test('a board that ignores ctx.late is found, with the shortest history, as a test to paste', async () => {
-  const heedless = boardOf(() => true);
-  await expect(matrix(onAndOff, heedless, isIdle)).rejects.toMatchObject({
-    message: expect.stringContaining(`this history breaks the check:
+/** How a history is told in which the board goes back. */
+const GOES_BACK = `this history breaks the check:
 
   const kit = await testReceiver({ handlers });
   await kit.deliver('channel_idle', { event_time: '2026-01-01T00:00:01+00:00', channel_id: 'c' });
@@ -43,7 +41,12 @@ test('a board that ignores ctx.late is found, with the shortest history, as a te
   await kit.handled();
   await kit.settled();
   // and your check
+`;
 
+test('a board that ignores ctx.late is found, with the shortest history, as a test to paste', async () => {
+  const heedless = boardOf(() => true);
+  await expect(matrix(onAndOff, heedless, isIdle)).rejects.toMatchObject({
+    message: expect.stringContaining(`${GOES_BACK}
 it is active`),
     cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
   });
@@ -91,16 +94,7 @@ test('a mistake that takes disorder and a crash together is found, and named by 
   const ordersAlone = { most: 4, random: 0 };
   await matrix(onAndOff, inStep, isIdle, ordersAlone);
   const crashing = { ...ordersAlone, crashes: 'every' } as const;
-  await expect(matrix(onAndOff, inStep, isIdle, crashing)).rejects.toThrow(`this history breaks the check:
-
-  const kit = await testReceiver({ handlers });
-  await kit.deliver('channel_idle', { event_time: '2026-01-01T00:00:01+00:00', channel_id: 'c' });
-  await kit.handled();
-  await kit.deliver('channel_active', { event_time: '2026-01-01T00:00:00+00:00', channel_id: 'c' });
-  await kit.handled();
-  await kit.settled();
-  // and your check
-
+  await expect(matrix(onAndOff, inStep, isIdle, crashing)).rejects.toThrow(`${GOES_BACK}
 a crash after step show breaks the check.
 To see it alone: everyCrash(scenario, check, { only: "after step show" })
 it is active`);

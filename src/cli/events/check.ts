@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
-import { loadConfig } from '../../config.ts';
+import { type Config, loadConfig } from '../../config.ts';
 import type { StartContext } from '../../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../../dispatch/load-handlers.ts';
 import { refusalOf } from '../../replay/compose.ts';
@@ -65,13 +65,13 @@ async function check(file: string, flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', `no line of ${file} expects anything: --update writes what comes`);
   if (update && out === file && events[0]?.place?.startsWith('entry'))
     throw new KitError('INPUT_INVALID', 'a HAR file has no place for expectations: give --out FILE');
-  const { BODY_LIMIT } = loadConfig();
+  const config = loadConfig();
   for (const { body, place } of events) {
-    const refusal = refusalOf(Buffer.from(body), BODY_LIMIT);
+    const refusal = refusalOf(Buffer.from(body), config.BODY_LIMIT);
     if (refusal !== undefined)
       throw new KitError('INPUT_INVALID', `${place}: a receiver refuses this with ${refusal}`);
   }
-  const options = await receiverFrom(events[0]);
+  const options = await receiverFrom(config, events[0]?.receivedAt);
   const ends = await endsOn(options, events);
   const found = expectations.differences(events, ends);
   const failures = new Map(found.map((difference) => [difference.place, expectations.told(difference)]));
@@ -102,15 +102,14 @@ async function check(file: string, flags: Flags): Promise<void> {
 /** What of the project's settings decides how events end. */
 const LIMITS = ['BODY_LIMIT', 'HANDLER_TIMEOUT_MS', 'RETRY_MAX_ATTEMPTS'] as const;
 
-/** A receiver with the handlers of this project, on a clock that begins with an event. */
-async function receiverFrom(first: RecordedEvent | undefined): Promise<KitOptions> {
-  const config = loadConfig();
+/** A receiver with the handlers of this project, on a clock that begins with the first event. */
+async function receiverFrom(config: Config, now: number | undefined): Promise<KitOptions> {
   say(`handlers of ${line(handlersFile(config))}`);
   const { handlers, start, settings = {} } = await loadApp(config);
   const watched = watchLoop(handlers);
   return {
     app: { handlers: watched, start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })) },
-    now: first?.receivedAt,
+    now,
     settings: Object.fromEntries(LIMITS.map((name) => [name, String(config[name])])),
     patienceMs: config.HANDLER_TIMEOUT_MS, // what handlers ask of other systems takes real time
   };

@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import { z } from 'zod';
+import { pause } from '../../base/clock.ts';
 import { MOMENTS } from '../../base/duration.ts';
 import { toLine } from '../../replay/recording-lines.ts';
 import type { Receipt } from '../../store/event-store.ts';
@@ -32,7 +33,7 @@ export function receivedOf({ store, clock }: Inspected) {
   let look: Promise<number> | undefined;
   /** One look at the store a second serves all who wait. */
   const nextLook = () => {
-    look ??= new Promise<void>((resolve) => clock.after(EVERY_MS, resolve)).then(() => {
+    look ??= pause(clock, EVERY_MS).then(() => {
       look = undefined;
       return store.lastSeq();
     });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isUnavailable, type KitError } from '../../base/errors.ts';
-import { isKind } from '../../notification/kinds.ts';
+import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/readiness.ts';
 import type { EventStore, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
 import { isAway, iso, isoOrNull } from '../../store/lists/event-json.ts';
@@ -190,7 +190,7 @@ async function failingNow(store: EventStore, since: number) {
   const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
   if (kinds.size === 0) return [];
   return (await store.problems())
-    .filter(({ kind, status }) => status === 'pending' && kinds.has(isKind(kind) ? kind : 'unknown'))
+    .filter(({ kind, status }) => status === 'pending' && kinds.has(slotOf(kind)))
     .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
 }
 

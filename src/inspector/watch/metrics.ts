@@ -3,7 +3,7 @@ import Gauge from 'prom-client/lib/gauge.js';
 import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
 import { kitVersion } from '../../base/program.ts';
-import { isKind } from '../../notification/kinds.ts';
+import { slotOf } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
 import type { DatabaseSize, Instance, Overview } from '../../store/event-store.ts';
 import { isAway } from '../../store/lists/event-json.ts';
@@ -59,7 +59,7 @@ export class Metrics {
   }
 
   ran({ kind, outcome, ms }: HandlerRun): void {
-    this.#handler.observe({ kind: isKind(kind) ? kind : 'unknown', outcome }, ms / 1000);
+    this.#handler.observe({ kind: slotOf(kind), outcome }, ms / 1000);
   }
 
   committed(ms: number): void {

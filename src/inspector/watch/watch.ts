@@ -2,7 +2,7 @@ import { type Clock, type MonotonicClock, repeat, within } from '../../base/cloc
 import { messageOf } from '../../base/errors.ts';
 import { kitVersion } from '../../base/program.ts';
 import { networkOf } from '../../base/request-source.ts';
-import { isKind } from '../../notification/kinds.ts';
+import { slotOf } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
 import type { EventStore, Refusals, Stat, Sum } from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
@@ -143,7 +143,7 @@ export class Watch implements Observer {
   #count(result: Counter, ms: number, kind?: string): void {
     const now = this.#clock.now();
     // Senders may name any kind, and each would have rows of its own.
-    const known = kind === undefined ? '' : isKind(kind) ? kind : 'unknown';
+    const known = kind === undefined ? '' : slotOf(kind);
     this.#addCounted({ minute: now - (now % MINUTE_MS), kind: known, result, count: 1, ms, slowest: ms });
   }
 
