@@ -106,8 +106,9 @@ function* entriesOf(har: string): Generator<ReadLine & { readonly place: string 
     if (request.method !== 'POST' || !text) continue;
     const body = Buffer.from(text, encoding === 'base64' ? 'base64' : 'utf8');
     const read = ofPayload(body, Date.parse(startedDateTime));
-    const isJson = read.problem === undefined || /json/i.test(mimeType ?? '');
-    if (isJson) yield { place: `entry ${index + 1}`, ...read };
+    // Pages post other things as well, such as lists. What should be JSON and is none may be a notification that was cut off.
+    const isCutOff = /json/i.test(mimeType ?? '') && jsonOf(`${body}`) === undefined;
+    if (read.problem === undefined || isCutOff) yield { place: `entry ${index + 1}`, ...read };
   }
 }
 

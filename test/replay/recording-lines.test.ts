@@ -109,6 +109,7 @@ test.each([0, 2])('takes each POST of JSON in a HAR file, when it is indented by
     entry('POST', { mimeType: 'application/x-www-form-urlencoded', text: 'a=b', params: [] }),
     entry('POST', { encoding: 'base64', text: Buffer.from(body).toString('base64') }),
     entry('POST', { mimeType: 'application/json; charset=utf-8', text: body.slice(0, 20) }),
+    entry('POST', { mimeType: 'application/json', text: '[{"page":"/"}]' }),
   ];
   const har = JSON.stringify({ log: { version: '1.2', creator: {}, entries } }, null, indent);
   expect(await readAll(`\uFEFF${har}\r\n`)).toEqual([
