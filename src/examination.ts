@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
+import { connectionsWithin, FOR_RECEIVING, mostOpenFiles } from './base/http-server.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
 import { type Config, loadConfig, settingsSource, variableNames, variablesOfFile } from './config.ts';
 import type { DefinedApp } from './dispatch/handler.ts';
@@ -35,6 +36,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
+  yield checkOpenFiles(config.MAX_CONNECTIONS);
   const loaded = yield* checkApp(config);
   for (const { name, meant } of misspeltInFile(Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
@@ -95,6 +97,16 @@ function checkNode(): Finding {
   const { node: version } = process.versions; // 24 at least: an older one gets no further than bin/hookkit.js
   if (Number.parseInt(version, 10) % 2 === 0) return ok(`Node.js ${version}`);
   return warn(`Node.js ${version} is no LTS version and soon gets no more fixes: use an even version`);
+}
+
+function checkOpenFiles(wanted: number): Finding {
+  const { ok, warn } = findingsOf('open files');
+  const [most, connections] = [mostOpenFiles(), connectionsWithin(FOR_RECEIVING, wanted)];
+  const seen = most === undefined ? 'this system sets no limit' : `this process may open ${most}`;
+  if (connections === wanted) return ok(`${seen}; MAX_CONNECTIONS is ${wanted}`);
+  return warn(
+    `${seen}, so a server like it takes ${connections} connections, not MAX_CONNECTIONS (${wanted}): raise the limit (ulimit -n, LimitNOFILE)`,
+  );
 }
 
 /** The name that differs from another one by one letter too many, too few, wrong, or in the wrong place; undefined if none does. */

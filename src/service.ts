@@ -1,6 +1,12 @@
 import type { Logger } from 'pino';
 import { type MonotonicClock, pause } from './base/clock.ts';
-import { boundedServer, Listener } from './base/http-server.ts';
+import {
+  boundedServer,
+  connectionsWithin,
+  FOR_RECEIVING,
+  Listener,
+  mostOpenFiles,
+} from './base/http-server.ts';
 import type { Config } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
@@ -23,6 +29,9 @@ export interface ServiceOptions {
   /** watches, and has a listener of its own */
   readonly admin?: Admin | undefined;
 }
+
+const FEWER =
+  'fewer connections than MAX_CONNECTIONS: this process may not open enough files; raise its limit (ulimit -n)';
 
 /** A running receiver. */
 export interface Service {
@@ -69,7 +78,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     let phase: Phase = 'open';
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
     const { HOST: host, PORT: port } = config;
-    const server = boundedServer(receiver, config);
+    const { MAX_CONNECTIONS: wanted } = config;
+    const connections = connectionsWithin(FOR_RECEIVING, wanted);
+    if (connections < wanted) log.warn({ connections, wanted, openFiles: mostOpenFiles() }, FEWER);
+    const server = boundedServer(receiver, { ...config, MAX_CONNECTIONS: connections });
     const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });
     const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(async () => {

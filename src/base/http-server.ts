@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { pause, repeat, systemClock } from './clock.ts';
@@ -19,12 +20,47 @@ export interface Bounds {
   readonly MAX_CONNECTIONS: number;
 }
 
+/** How many files this process may have open: each connection is one. Undefined where the system does not say, or sets no limit. */
+export function mostOpenFiles(): number | undefined {
+  try {
+    const [, most] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return most === undefined ? undefined : Number(most);
+  } catch {
+    return undefined; // not Linux
+  }
+}
+
+/** As many connections as are wanted, or as have room in a part of the files that may be open. */
+export function connectionsWithin(part: number, wanted: number): number {
+  return Math.min(wanted, Math.floor((mostOpenFiles() ?? Number.POSITIVE_INFINITY) * part));
+}
+
+/** The part of these files that is for the public listener: the rest is for the database, the admin listener, and what handlers open. */
+export const FOR_RECEIVING = 1 / 2;
+
 /** Room for headers other than the token. */
 const OTHER_HEADERS = 16_384;
 
 /** How long the headers of a request may be, in bytes: the token holds the whole body in base64. */
 export function largestHead(bodyLimit: number): number {
   return Math.ceil((bodyLimit * 4) / 3) + OTHER_HEADERS;
+}
+
+/** A body may come in so many reads, or else in pieces of so many bytes on average: each piece takes some 200 bytes beside its own. */
+const MOST_READS = 1000;
+const SMALLEST_PIECE = 64;
+
+/** Cuts a request off whose body comes in very many tiny pieces. It looks only at a body that is being read. */
+function cutOffTinyPieces(req: IncomingMessage): void {
+  let [reads, bytes] = [0, 0];
+  // Earlier, a listener of data would have the body begin before its reader is there.
+  req.once('resume', () =>
+    req.on('data', (piece: Buffer) => {
+      reads++;
+      bytes += piece.length;
+      if (reads > MOST_READS && bytes < reads * SMALLEST_PIECE) req.destroy();
+    }),
+  );
 }
 
 /** An HTTP server that drops clients that are too slow or too many, and has one request of a connection under way. */
@@ -56,6 +92,7 @@ function oneAtATime(app: RequestListener): RequestListener {
     if (!first) {
       underWay.set(socket, res);
       res.once('close', () => underWay.delete(socket));
+      cutOffTinyPieces(req);
       app(req, res);
     } else if (first !== 'the last') {
       underWay.set(socket, 'the last');

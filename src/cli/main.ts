@@ -53,7 +53,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 async function programFor(argv: readonly string[]): Promise<Command> {
   const program = new Command('hookkit')
     .description('Receive, verify, record, handle and replay signed webhooks.')
-    .version(kitVersion(), '--version', 'print the version of the kit')
+    .version(kitVersion, '--version', 'print the version of the kit')
     .option('--env-file <file>', 'read settings from this file instead of .env', useEnvFile)
     .option('--dev', 'work on the database of hookkit dev, DEV_DATABASE_URL', useDevDatabase)
     .configureHelp({ showGlobalOptions: true })

@@ -1,9 +1,9 @@
-import type { RequestListener } from 'node:http';
 import type { MonotonicClock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
-import { boundedServer, Listener } from '../base/http-server.ts';
-import type { Admin, AdminNeeds } from '../observer.ts';
-import type { BulkVerbs } from './api/verbs.ts';
+import { boundedServer, connectionsWithin, Listener } from '../base/http-server.ts';
+import type { Admin } from '../observer.ts';
+import { adminApp } from './admin-app.ts';
+import { BulkVerbs } from './api/verbs.ts';
+import { registeredWebhooks } from './api/webhooks.ts';
 import { Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
@@ -12,7 +12,7 @@ const BOUNDS = {
   REQUEST_TIMEOUT_MS: 15_000,
   KEEP_ALIVE_TIMEOUT_MS: 5000,
   BODY_LIMIT: 16_384,
-  MAX_CONNECTIONS: 500,
+  MAX_CONNECTIONS: connectionsWithin(1 / 8, 500),
 } as const;
 
 /**
@@ -27,15 +27,9 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
     keepReporting: (needs) => watch.keepReporting(needs),
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
-      let verbs: BulkVerbs | undefined;
-      const load = async () => {
-        const { adminApp } = await import('./admin-app.ts');
-        const { BulkVerbs } = await import('./api/verbs.ts');
-        const { registeredWebhooks } = await import('./api/webhooks.ts');
-        verbs = new BulkVerbs(parts);
-        return adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
-      };
-      const server = boundedServer(onFirstRequest(load, parts.log), BOUNDS);
+      const verbs = new BulkVerbs(parts);
+      const app = adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
+      const server = boundedServer(app, BOUNDS);
       const settings = 'ADMIN_HOST and ADMIN_PORT';
       const listener = await Listener.start(server, { host, port, settings });
       const { url } = listener;
@@ -43,23 +37,9 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
       return {
         url,
         async stop() {
-          await Promise.all([verbs?.stop(), listener.stop()]); // ends live tails too
+          await Promise.all([verbs.stop(), listener.stop()]); // ends live tails too
         },
       };
     },
-  };
-}
-
-/** Loads an app at its first request: a server without visitors starts faster and smaller. */
-function onFirstRequest(load: () => Promise<RequestListener>, log: AdminNeeds['log']): RequestListener {
-  let loaded: Promise<RequestListener> | undefined;
-  return async (req, res) => {
-    try {
-      loaded ??= load();
-      (await loaded)(req, res);
-    } catch (error) {
-      log.error({ error: messageOf(error) }, 'cannot load the inspector');
-      res.writeHead(500).end();
-    }
   };
 }

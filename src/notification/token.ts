@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { createRequire } from 'node:module';
+import jsonwebtoken from 'jsonwebtoken';
 import { cut } from '../base/text.ts';
 import { firstDifference, type JsonObject, parseBody } from './json.ts';
 
@@ -17,10 +17,6 @@ export const PROBE_TOKEN = 'hookkit-doctor';
 const LONGEST_PATH = 200;
 /** The longest header of an unverified token that is read for the reason of its refusal, in characters; the provider's has 36. */
 const LONGEST_HEADER = 512;
-
-const require = createRequire(import.meta.url);
-/** Loaded for the first token that is genuine and not written as the provider writes it: every start would wait for it otherwise. */
-const jsonwebtoken = (): typeof import('jsonwebtoken') => require('jsonwebtoken');
 
 /** The header of nearly every token. */
 const PLAIN_HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url');
@@ -69,7 +65,7 @@ export function verifyNotification(
   if (inputOf(token) === plainInput(bytes)) return undefined;
   try {
     // Times are claims like any other here: the provider sends none, and a body may have members of these names.
-    const { header } = jsonwebtoken().verify(token, signer, {
+    const { header } = jsonwebtoken.verify(token, signer, {
       algorithms: ['HS256'],
       ignoreExpiration: true,
       ignoreNotBefore: true,

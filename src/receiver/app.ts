@@ -38,6 +38,10 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   app.set('query parser', false);
   app.all(config.WEBHOOK_PATH, ...webhookRoute(config, { ...parts, readiness, requestLog }));
 
+  app.use((req, res, next) => {
+    closeBehind(req, res, config);
+    next();
+  });
   app.get('/healthz', (_req, res) => answer(res, 200, { status: 'ok' }));
   app.get('/readyz', async (req, res) => {
     const isDraining = phase() !== 'open';
@@ -47,10 +51,17 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
 
   app.use((_req, res) => answerError(res, NOTHING_HERE));
   const failed: ErrorRequestHandler = (cause, req, res, next) => {
-    if (res.headersSent) next(cause);
-    else refuse(req, res, verdictAfter(cause), cause);
+    if (res.headersSent) return next(cause);
+    closeBehind(req, res, config);
+    refuse(req, res, verdictAfter(cause), cause);
   };
   return app.use(failed);
+}
+
+/** Closes the connection behind the answer, where the rest of a body is not read and might have no end. */
+function closeBehind({ headers }: Request, res: Response, { BODY_LIMIT }: Pick<Config, 'BODY_LIMIT'>): void {
+  const isLarge = Number(headers['content-length']) > BODY_LIMIT;
+  if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
 }
 
 const BUSY = unavailable('the store is busy');
@@ -85,10 +96,11 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** The handlers of the webhook path, which answer each request with its verdict and act on it. */
 function webhookRoute(
-  { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting, REJECT_LIMIT: rejectLimit }: Config,
+  config: Config,
   parts: ReceiverParts & { readonly readiness: Readiness; readonly requestLog: RequestLog },
 ): readonly (RequestHandler | ErrorRequestHandler)[] {
   const { store, keyring, quarantine, clock, log, observer, readiness, requestLog, phase } = parts;
+  const { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting, REJECT_LIMIT: rejectLimit } = config;
   const failures = counterBy(clock, MINUTE_MS);
   let waitingAcks = 0;
 
@@ -99,7 +111,7 @@ function webhookRoute(
     const token = typeof verdict === 'string' ? verdict : '';
     res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
     if (typeof verdict === 'string') return next();
-    closeBehind(req, res);
+    closeBehind(req, res, config);
     refuse(req, res, verdict);
   };
 
@@ -147,14 +159,8 @@ function webhookRoute(
 
   const failed: ErrorRequestHandler = (error, req, res, next) => {
     if (res.headersSent) return next(error);
-    closeBehind(req, res);
+    closeBehind(req, res, config);
     refuse(req, res, verdictAfter(error), error);
-  };
-
-  /** Closes the connection behind the answer, where the rest of a body is not read and might have no end. */
-  const closeBehind = ({ headers }: Request, res: Response): void => {
-    const isLarge = Number(headers['content-length']) > bodyLimit;
-    if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
   };
 
   /** Tells the observer about a request that was just answered. */

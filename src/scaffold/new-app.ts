@@ -155,7 +155,7 @@ function specOfKit(folder: string, former: Manifest | undefined): string {
   const root = resolve(fileURLToPath(kitFolder), '../..');
   const { dependencies, devDependencies } = manifestIn(root) ?? {};
   const spec = dependencies?.[KIT] ?? devDependencies?.[KIT];
-  return spec === undefined ? `^${kitVersion()}` : specFor(folder, root, spec);
+  return spec === undefined ? `^${kitVersion}` : specFor(folder, root, spec);
 }
 
 const OF_CLONE = `this is a clone of the kit: handlers are in its src/handlers/. For a repository of your own, pack the kit here:

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Request, Response } from 'express';
@@ -33,6 +34,9 @@ export type Render = (res: Response, view: string, data: object) => void;
 
 export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: boolean }): Render {
   const eta = new Eta({ views: VIEWS, cache: true, autoEscape: true, rmWhitespace: false });
+  const views = readdirSync(VIEWS).map((name) => join(VIEWS, name));
+  const texts = new Map(views.map((path) => [path, readFileSync(path, 'utf8')]));
+  eta.readFile = (path) => texts.get(path) ?? '';
   const exact = eta.config.escapeFunction;
   eta.config.escapeFunction = (text) => visible(exact(text));
   // `exact` is for values that a form sends back.

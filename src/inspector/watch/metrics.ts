@@ -86,7 +86,7 @@ export class Metrics {
     };
     count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', this.#countDropped());
     gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', scraped ? 1 : 0);
-    gauge('webhook_build_info', 'The version of the kit.', 1, { version: kitVersion(), instance });
+    gauge('webhook_build_info', 'The version of the kit.', 1, { version: kitVersion, instance });
     const { user, system } = process.cpuUsage();
     const startedAt = now / 1000 - process.uptime();
     count('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);

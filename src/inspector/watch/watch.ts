@@ -130,8 +130,8 @@ export class Watch implements Observer {
     this.#counted.clear();
     this.#refused.clear();
     const { startedAt } = this;
-    const instance = { name: config.INSTANCE_NAME, version: kitVersion(), startedAt, running: running() };
     try {
+      const instance = { name: config.INSTANCE_NAME, version: kitVersion, startedAt, running: running() };
       await store.report({ instance, stats, refusals });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');
