@@ -6,8 +6,11 @@ import { guardProcess } from '../dispatch/process-guard.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 
-/** The time for the rest of a stop, after draining and the grace time of the handlers: aborted handlers, open connections, the last commit. */
-const CLOSING_MS = 10_000;
+/**
+ * The time for the rest of a stop, after draining and the grace time of the handlers: aborted handlers, open connections, the last commit.
+ * With the defaults, a process is gone before `docker stop` would kill it.
+ */
+const CLOSING_MS = 2500;
 
 export function addServe(program: Command): void {
   program

@@ -41,7 +41,7 @@ const IGNORES_SIGNAL =
 const UNSTORED = 'results that could not be stored (the log names each event, which runs again)';
 const NOT_STORED = 'cannot store a result before the stop; the event runs again once its lease has run out';
 /** At a stop: how long handlers may take to end once their signals are aborted, and their results to be stored. */
-const LAST_MS = 2000;
+const LAST_MS = 1500;
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {

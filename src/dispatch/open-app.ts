@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { systemClock, within } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { shown, textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
@@ -22,9 +23,11 @@ export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
 export interface OpenApp extends RunningApp {
   /** what its `start` is given */
   readonly ctx: StartContext<Record<string, unknown>>;
-  /** Closes what `start` has opened, once no handler runs any more. What its `close` throws is logged. */
+  /** Closes what `start` has opened, once no handler runs any more, for SHUTDOWN_GRACE_MS at most. What its `close` throws is logged. */
   close(): Promise<void>;
 }
+
+const UNCLOSED = 'the close of the app does not end, and the stop goes on without it (SHUTDOWN_GRACE_MS)';
 
 interface OpenOptions {
   readonly config: Config;
@@ -75,7 +78,8 @@ export async function openApp(
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
       try {
-        await loading(async () => close?.());
+        const closed = loading(async () => close?.()).then(() => true);
+        if (!(await within(systemClock, config.SHUTDOWN_GRACE_MS, closed))) log.error(UNCLOSED);
       } catch (error) {
         log.error({ error: textOf(error) }, 'the close of the app failed');
       }

@@ -10,7 +10,7 @@ const MOST_LEVELS = 64;
 /**
  * Reads the body of a notification.
  * @returns its text and its value
- * @throws SyntaxError if it is not a JSON object in UTF-8, or nested too deep; the message quotes nothing of the body
+ * @throws SyntaxError if it is not a JSON object in UTF-8, nested too deep, or has a number that becomes infinite; the message quotes nothing
  */
 export function parseBody(bytes: Uint8Array): { readonly text: string; readonly value: JsonObject } {
   if (!isUtf8(bytes)) throw notAnObject();
@@ -23,6 +23,7 @@ export function parseBody(bytes: Uint8Array): { readonly text: string; readonly 
   }
   if (!isObject(value) || Array.isArray(value)) throw notAnObject();
   if (isDeeper(value, MOST_LEVELS)) throw new SyntaxError(`nested deeper than ${MOST_LEVELS} levels`);
+  if (hasInfinite(value)) throw new SyntaxError('not usable: a number in it is beyond 1.8e308');
   return { text, value };
 }
 
@@ -35,6 +36,12 @@ function isObject(value: unknown): value is JsonObject {
 function isDeeper(value: unknown, levels: number): boolean {
   if (!isObject(value)) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+/** Canonical JSON has no text for such a number but null, so that two different bodies would be one event. */
+function hasInfinite(value: unknown): boolean {
+  if (isObject(value)) return Object.values(value).some(hasInfinite);
+  return typeof value === 'number' && !Number.isFinite(value);
 }
 
 /**

@@ -51,9 +51,8 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
 
   app.use((_req, res) => answerError(res, NOTHING_HERE));
   const failed: ErrorRequestHandler = (cause, req, res, next) => {
-    if (res.headersSent) return next(cause);
-    closeBehind(req, res, config);
-    refuse(req, res, verdictAfter(cause), cause);
+    if (res.headersSent) next(cause);
+    else refuse(req, res, verdictAfter(cause), cause);
   };
   return app.use(failed);
 }

@@ -9,7 +9,7 @@ import type { Recovery } from './operations/claim.ts';
 import type { Entry } from './operations/quarantine.ts';
 import type { Arrival } from './operations/record.ts';
 import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
-import { HOLD_MS, type Reset } from './operations/wake.ts';
+import { HOLD_MS } from './operations/wake.ts';
 import type {
   BulkOptions,
   Changed,
@@ -196,32 +196,31 @@ export class EventStore {
   /**
    * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
    * of their steps; pruned events stay. None of them runs before all are reset, so that none is late because of a newer event that also
-   * runs again. If the process ends in between, the events that were already reset run an hour later. The places of all events are in
-   * memory meanwhile.
+   * runs again. They run by event time. If the process ends in between, the events that it did not release run an hour later.
    */
   async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Changed> {
     const { resetSteps = false, onStep, onReady, signal } = options;
     const upTo = await this.lastSeq();
-    const until = this.#clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
-    const held: Reset[] = [];
-    let running = 0;
+    const heldBy = this.#clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
+    const sum = { events: 0, running: 0 };
     try {
       for await (const seqs of this.#matching(filter, upTo)) {
         if (signal?.aborted) break;
-        const reset = await this.#engine.write('reset', { seqs, status: filter.status, resetSteps, until });
-        running += reset.running;
-        held.push(...reset.events);
+        const reset = await this.#engine.write('reset', { seqs, status: filter.status, resetSteps, heldBy });
+        sum.running += reset.running;
+        sum.events += reset.events.length;
         await onStep?.(reset.events.map(({ id }) => id));
       }
     } finally {
       // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
-      held.sort((one, other) => one.eventTime - other.eventTime || one.seq - other.seq);
-      for (let at = 0; at < held.length; at += WAVE) {
-        await this.#engine.write('release', { events: held.slice(at, at + WAVE), until });
-        await onReady?.(Math.min(at + WAVE, held.length));
+      const release = () => this.#engine.write('release', { heldBy, limit: WAVE });
+      let ready = 0;
+      for (let step = await release(); step.length > 0; step = await release()) {
+        ready += step.length;
+        await onReady?.(ready);
       }
     }
-    return { events: held.length, running };
+    return sum;
   }
 
   /** The places of events that match, oldest first, a wave of some hundred at a time. */

@@ -23,9 +23,11 @@ afterEach(async () => {
 async function serve() {
   const asked: string[] = [];
   const answers: (() => void)[] = [];
-  const app: RequestListener = ({ url = '' }, res) => {
+  const app: RequestListener = (req, res) => {
+    const { url = '' } = req;
     asked.push(url);
     if (url === '/held') answers.push(() => void res.end('at last'));
+    else if (url === '/read') setImmediate(() => req.resume().once('end', () => res.end('read')));
     else res.end(url);
   };
   const started = await Listener.start(boundedServer(app, options), {
@@ -64,6 +66,19 @@ test('a connection is closed at once, when there are as many as there may be', a
   const { connect } = await serve();
   for (let count = 0; count < options.MAX_CONNECTIONS; count++) await connect();
   expect(await (await connect()).closed).toBe('');
+});
+
+test.each([
+  ['is read', 1000, 1, /read$/],
+  ['is read', 2000, 70, /read$/],
+  ['is cut off', 1001, 1, /^$/],
+  ['is cut off', 1001, 63, /^$/],
+])('a body %s, when it comes in %i pieces of %i bytes', async (_, pieces, bytes, answer) => {
+  const { connect } = await serve();
+  const head = 'POST /read HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const piece = `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
+  const connection = await connect(`${head}${piece.repeat(pieces)}0\r\n\r\n`);
+  expect(await connection.closed).toMatch(answer);
 });
 
 test('a listener that closes waits for answers, and closes each connection behind its own', async () => {

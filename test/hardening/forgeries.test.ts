@@ -38,7 +38,8 @@ const bearer = (name: string, token: string, body?: string | Buffer): Forgery =>
   body ?? text,
 ];
 /** Rightly signed claims that are not the body. */
-const claiming = (name: string, said: string, body = text) => bearer(name, tokenOf(said, SECRET), body);
+const claiming = (name: string, said: string | Buffer, body = text) =>
+  bearer(name, tokenOf(said, SECRET), body);
 
 const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
   'an algorithm': [
@@ -126,6 +127,7 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     claiming('with __proto__, which the body has not', within('"__proto__":{"admin":true}')),
     claiming('without __proto__, which the body has', text, within('"__proto__":{"admin":true}')),
     claiming('without toString, which the body has', text, within('"toString":null')),
+    claiming('that are not UTF-8', Buffer.from(within('"note":"\xff"'), 'latin1'), within('"note":"\uFFFD"')),
     claiming('that are a list', `[${text}]`),
     claiming('that are a text', JSON.stringify(text)),
   ],

@@ -95,6 +95,7 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
     ['a list, rightly signed', 400, signed(`[${bodyOf(0)}]`)],
     ['a body cut off, rightly signed', 400, signed(bodyOf(0).slice(0, -1))],
     ['a body that is not UTF-8', 400, sized(notUtf8, BEARER)],
+    ['a number that is infinite, rightly signed', 400, signed(`${bodyOf(0).slice(0, -1)},"note":[-1e999]}`)],
     ['nesting 30,000 deep', [400, 401], forged(`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)],
   ],
   'that is expensive to read': [
@@ -116,6 +117,11 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
   'without an end': [
     ['headers that do not end', 408, Buffer.from('POST /webhooks/media HTTP/1.1\r\nHost: x\r\n')],
     ['a body that does not come', 408, post([BEARER, 'Content-Length: 100'], '{')],
+    [
+      'a body that goes on, of a path that is not there, on a connection that may stay open',
+      404,
+      Buffer.from('POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n'),
+    ],
   ],
 };
 

@@ -1,17 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Refusals, Settlement } from '../../src/store/event-store.ts';
-import {
-  claimed,
-  claimedOne,
-  FAILED,
-  HANDLED,
-  handledInTurn,
-  NOON,
-  notified,
-  polled,
-  recorded,
-  statusOf,
-} from './desk.ts';
+import { claimed, claimedOne, FAILED, HANDLED, NOON, notified, polled, recorded, statusOf } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 const HOUR_MS = 3_600_000;
@@ -216,16 +205,24 @@ onEachEngine('replay', (stage) => {
     expect(byPlace).toHaveLength(500);
   });
 
-  test('is finished by another process within an hour, when its own ended in between', async () => {
+  test('is finished by another process after an hour, by event time, when its own ended in between', async () => {
     const { store } = stage;
-    await recorded(store, notified());
-    await handledInTurn(store, 'media:one');
+    const list = Array.from({ length: 600 }, (_, n) => notified(`media:${n}`, 600 - n));
+    await Promise.all(list.map((one) => store.record(one)));
+    await stage.sql("UPDATE events SET status = 'handled', ended_at = 1, handled_at = 1");
+    await stage.sql('DELETE FROM lanes');
     // As if its process ended here: it finds nothing to release.
-    const onStep = async () => void (await stage.sql('UPDATE events SET next_at = next_at + 1'));
+    const other = '(SELECT max(held_by) + 1 FROM events)';
+    const onStep = async () =>
+      void (await stage.sql(`UPDATE events SET next_at = ${other}, held_by = ${other}`));
     await store.replay({}, { onStep });
-    expect(await store.overview()).toMatchObject({ waiting: 1 });
+    expect(await store.overview()).toMatchObject({ waiting: 600 });
+    expect(await store.wake()).toEqual([]);
     await stage.pass(HOUR_MS + 61_000);
-    expect(await store.wake()).toEqual(['media:one']);
+    const byTime = list.map(({ resource }) => resource).toReversed();
+    expect((await store.wake()).toSorted()).toEqual(byTime.slice(0, 500).toSorted());
+    expect((await store.wake()).toSorted()).toEqual(byTime.slice(500).toSorted());
+    expect(await store.overview()).toMatchObject({ waiting: 0, pending: 600 });
   });
 });
 

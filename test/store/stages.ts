@@ -99,7 +99,9 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
     async pass(ms) {
       await clock.advance(ms);
       if (kind !== 'PostgreSQL') return;
-      await database.sql(`UPDATE events SET next_at = next_at - ${ms} WHERE next_at IS NOT NULL`);
+      await database.sql(
+        `UPDATE events SET next_at = next_at - ${ms}, held_by = held_by - ${ms} WHERE next_at IS NOT NULL`,
+      );
       await database.sql(`UPDATE lanes SET until = until - ${ms} WHERE lease IS NOT NULL`);
     },
   };
@@ -109,7 +111,7 @@ const TABLES = 'events lanes attempts steps state channels secrets quarantine st
 
 async function emptied({ sql }: Database, kind: Kind): Promise<void> {
   for (const table of TABLES) await sql(`DELETE FROM ${table}`);
-  await sql("DELETE FROM meta WHERE name NOT IN ('version', 'key_check')");
+  await sql("DELETE FROM meta WHERE name NOT IN ('version', 'shape', 'key_check')");
   if (kind === 'PostgreSQL') await sql("SELECT setval('events_seq_seq', 1, false)");
 }
 

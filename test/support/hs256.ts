@@ -10,8 +10,8 @@ export interface TokenOptions {
 }
 
 /** Text as a segment of a token. */
-export function segment(text: string): string {
-  return Buffer.from(text, 'utf8').toString('base64url');
+export function segment(text: string | Buffer): string {
+  return Buffer.from(text).toString('base64url');
 }
 
 /** The signature of what stands before it in a token. */
@@ -20,7 +20,7 @@ export function hmacOf(input: string, secret: string, hmac: keyof typeof HASHES 
 }
 
 /** A token put together by hand, with nothing but Node's crypto. */
-export function tokenOf(claims: string, secret: string, options: TokenOptions = {}): string {
+export function tokenOf(claims: string | Buffer, secret: string, options: TokenOptions = {}): string {
   const { header = { alg: 'HS256', typ: 'JWT' }, hmac = 'HS256' } = options;
   const input = `${segment(typeof header === 'string' ? header : JSON.stringify(header))}.${segment(claims)}`;
   return `${input}.${hmacOf(input, secret, hmac)}`;

@@ -163,7 +163,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'nothing unverified: HS256 alone': {
     file: 'src/notification/token.ts',
-    original: 'jsonwebtoken().verify(token, signer, {',
+    original: 'jsonwebtoken.verify(token, signer, {',
     mutant: 'jsonwebtoken().decode(token, {',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'an algorithm',
@@ -277,8 +277,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'at least once: a wait that is over is woken': {
     file: 'src/store/operations/wake.ts',
-    original: `WHERE next_at <= \${d.now} AND crashes < 2`,
-    mutant: `WHERE next_at > \${d.now} AND crashes < 2`,
+    original: `next_at <= \${d.now} AND crashes < 2`,
+    mutant: `next_at > \${d.now} AND crashes < 2`,
     suite: 'test/store/settle.test.ts',
     tests: 'wakes it then',
   },
@@ -455,11 +455,18 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bulk verbs: no event of a replay is ready before all are reset (7)': {
     file: 'src/store/event-store.ts',
-    original: 'running += reset.running;',
-    mutant: `running += reset.running;
-        await this.#engine.write('release', { events: reset.events, until });`,
+    original: 'sum.running += reset.running;',
+    mutant: `sum.running += reset.running;
+        await this.#engine.write('release', { heldBy, limit: WAVE });`,
     suite: 'test/store/operators.test.ts',
     tests: 'holds all events until the last is reset',
+  },
+  'bulk verbs: what a replay left is released by event time (7)': {
+    file: 'src/store/operations/wake.ts',
+    original: 'ORDER BY event_time, seq LIMIT $limit`;',
+    mutant: 'ORDER BY seq LIMIT $limit`;',
+    suite: 'test/store/operators.test.ts',
+    tests: 'is finished by another process after an hour, by event time',
   },
   'bulk verbs: a replay leaves out what a lane runs (7)': {
     file: 'src/store/operations/wake.ts',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { BulkOptions, EventFilter } from '../../store/event-store.ts';
@@ -6,7 +7,7 @@ import { Refused } from '../guard/refuse.ts';
 
 export type Verb = 'replay' | 'dismiss';
 
-type Parts = Pick<AdminNeeds, 'store' | 'wake' | 'log'>;
+type Parts = Pick<AdminNeeds, 'store' | 'wake' | 'log' | 'clock'>;
 
 /** What somebody wants done with events. */
 export interface Wanted {
@@ -59,6 +60,8 @@ export interface Progress {
   isOver: boolean;
 }
 
+/** How long a stop waits for it. */
+const STOP_MS = 1000;
 /** How many are remembered: a client may ask again for one that has ended. */
 const REMEMBERED = 100;
 
@@ -102,10 +105,13 @@ export class BulkVerbs {
     return progress;
   }
 
-  /** Cuts short what is under way: the events that a replay has reset become ready. */
+  /**
+   * Cuts short what is under way: the events that a replay has reset become ready. What is not ready in time becomes so an hour later, as
+   * after a crash.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.idle;
+    await within(this.#parts.clock, STOP_MS, this.idle);
   }
 
   async #run(progress: Progress, filter: EventFilter, wanted: Wanted): Promise<void> {

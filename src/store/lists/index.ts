@@ -98,14 +98,14 @@ export function readsOf(d: Dialect) {
   const ready = (which: string) =>
     `${lanes(which, 'IS NULL', `ORDER BY ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes(which, 'IS NOT NULL', '')}`;
   const oldestWaiting = `SELECT * FROM (SELECT received_at, replays FROM events
-    WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ${OLDEST}) w`;
+    WHERE held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w`;
   const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
   const overview = `SELECT ${count(`events WHERE ${READY}`)} AS ready, ${count('events WHERE next_at IS NOT NULL')} AS waiting,
     ${count('lanes WHERE lease IS NOT NULL')} AS running, ${count("events WHERE status = 'dead'")} AS dead,
     ${count('quarantine')} AS quarantined,
     coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
     ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('true')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
-    (SELECT min(next_at) FROM events WHERE next_at IS NOT NULL) AS next_at,
+    (SELECT min(next_at) FROM events WHERE held_by IS NULL AND next_at IS NOT NULL) AS next_at,
     (SELECT value FROM meta WHERE name = 'paused') AS paused`;
   const states = `SELECT resource, name, value FROM state WHERE resource >= $least AND resource < $most
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;

@@ -16,7 +16,9 @@ const groups = (
     FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
   GROUP BY status, kind, site_id, error`;
 const DEAD = groups("status = 'dead' ORDER BY seq DESC");
-const WAITING = groups('next_at IS NOT NULL AND last_error IS NOT NULL ORDER BY next_at DESC');
+const WAITING = groups(
+  'held_by IS NULL AND next_at IS NOT NULL AND last_error IS NOT NULL ORDER BY held_by DESC, next_at DESC',
+);
 
 /** Dead events, and those that wait after a failure, in groups: the largest first. */
 export async function problems(db: Db, _: object): Promise<Problem[]> {

@@ -16,18 +16,20 @@ export interface Due extends Lane {
   readonly receivedAt: number;
 }
 
-/** An event that a replay has reset. */
-export interface Reset extends Due {
-  readonly id: EventId;
-  readonly eventTime: number;
+/** The replay that holds events. Its name is when wake releases them if the process of the replay does not, milliseconds since the epoch. */
+export interface Held {
+  readonly heldBy: number;
 }
 
 /** How events become ready again: when their time has come, by a replay, or since their lane is missing. */
 export function wakeOperations(d: Dialect) {
   const open = openLanes(d);
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
-  const due = `SELECT seq, resource, received_at FROM events WHERE next_at <= ${d.now} AND crashes < 2
-    ORDER BY next_at LIMIT $limit`;
+  const due = `SELECT seq, resource, received_at FROM events WHERE held_by IS NULL AND next_at <= ${d.now} AND crashes < 2
+    ORDER BY held_by, next_at LIMIT $limit`;
+  const left = `SELECT held_by FROM events WHERE held_by <= ${d.now} AND next_at IS NOT NULL ORDER BY held_by LIMIT 1`;
+  const held = `SELECT seq, resource, received_at FROM events WHERE held_by = $held_by AND next_at = $held_by
+    ORDER BY event_time, seq LIMIT $limit`;
   // An event that was lost twice may be what ends its process: one of these is ready or runs at a time.
   const dueSuspect = `SELECT seq, resource, received_at FROM events
     WHERE crashes >= 2 AND status = 'pending' AND next_at <= ${d.now}
@@ -36,11 +38,12 @@ export function wakeOperations(d: Dialect) {
   const lockSuspects = d.hasLocks && `SELECT pg_advisory_xact_lock(${0x686f6f6b}, -2)`;
   const ready = (where: string) =>
     d.over(
-      `UPDATE events SET next_at = NULL FROM r(seq bigint) WHERE events.seq = r.seq AND ${where} RETURNING events.resource`,
+      `UPDATE events SET next_at = NULL, held_by = NULL FROM r(seq bigint)
+       WHERE events.seq = r.seq AND ${where} RETURNING events.resource`,
     );
   // In this form neither fits the index of waiting events, all of which it would go through.
   const wakeDue = ready(`coalesce(next_at, 0) BETWEEN 1 AND ${d.now}`);
-  const wakeHeld = ready('coalesce(next_at, 0) = $until');
+  const releaseHeld = ready('held_by = $held_by');
   const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after
     ORDER BY resource, event_time LIMIT $limit`;
   const there = d.over(
@@ -51,13 +54,13 @@ export function wakeOperations(d: Dialect) {
   // What another replay holds counts as replayed once.
   const isStill = 'events.status = coalesce($status, events.status)';
   const reset =
-    d.over(`UPDATE events SET status = 'pending', next_at = $until, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
+    d.over(`UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
       late = NULL, last_error = NULL, ended_at = NULL,
-      replays = replays + CASE WHEN next_at IS NULL OR starts > 0 THEN 1 ELSE 0 END
+      replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
       FROM r(seq bigint) WHERE events.seq = r.seq AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
-      RETURNING events.seq, events.id, events.resource, events.event_time, events.received_at`);
+      RETURNING events.seq, events.id`);
   const dismiss =
-    d.over(`UPDATE events SET status = 'dismissed', next_at = NULL, last_error = $reason, ended_at = $now
+    d.over(`UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
     FROM r(seq bigint) WHERE events.seq = r.seq AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.id`);
   const forgetSteps = d.over('DELETE FROM steps USING r(event bigint) WHERE steps.event = r.event');
 
@@ -68,6 +71,13 @@ export function wakeOperations(d: Dialect) {
     if (lockEvents) await db.each(lockEvents, seqs);
     return (await db.each<Lane>(sql, seqs, params)).map(({ resource }) => resource);
   };
+
+  /**
+   * Makes the oldest events ready that a replay holds, by event time. Of a resource, what is released later is newer, whoever releases it.
+   * @returns the resources; none after the last
+   */
+  const release = async (db: Db, replay: Held & { readonly limit: number }): Promise<string[]> =>
+    makeReady(db, await db.all<Due>(held, replay), releaseHeld, replay);
 
   /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
   const lockIdle = async (db: Db, seqs: Chosen['seqs']) => {
@@ -81,7 +91,7 @@ export function wakeOperations(d: Dialect) {
   };
 
   return {
-    /** Makes ready what waited until now. @returns the resources */
+    /** Makes ready what waited until now, and a step of what a replay was to release that did not. @returns the resources */
     async wake(db: Db, { limit, now }: { limit: number; now: number }): Promise<string[]> {
       let suspects = await db.all<Due>(dueSuspect, { now });
       if (lockSuspects && suspects.length > 0) {
@@ -89,7 +99,9 @@ export function wakeOperations(d: Dialect) {
         suspects = await db.all<Due>(dueSuspect, { now }); // another process may have made one ready
       }
       const events = [...(await db.all<Due>(due, { limit, now })), ...suspects];
-      return makeReady(db, events, wakeDue, { now });
+      const woken = await makeReady(db, events, wakeDue, { now });
+      const [replay] = await db.all<Held>(left, { now });
+      return replay ? [...woken, ...(await release(db, { ...replay, limit }))] : woken;
     },
 
     /**
@@ -109,14 +121,10 @@ export function wakeOperations(d: Dialect) {
     /**
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
-     * @param until when wake makes the events ready if the replay does not: also the replay's mark on its events
      */
-    async reset(
-      db: Db,
-      { seqs, status, resetSteps, until }: Chosen & { resetSteps: boolean; until: number },
-    ) {
+    async reset(db: Db, { seqs, status, resetSteps, heldBy }: Chosen & Held & { resetSteps: boolean }) {
       const { idle, running } = await lockIdle(db, seqs);
-      const changed = await db.each<Reset>(reset, idle, { until, status });
+      const changed = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, status });
       const forgotten = resetSteps ? changed.map(({ seq }) => ({ event: seq })) : [];
       await db.each(forgetSteps, forgotten);
       return { events: changed, running };
@@ -125,13 +133,10 @@ export function wakeOperations(d: Dialect) {
     /** Ends pending and dead events for good. What a lane runs is left out; a lane with nothing ready is closed by the next claim. */
     async dismiss(db: Db, { seqs, status, reason, now }: Chosen & { reason: string; now: number }) {
       const { idle, running } = await lockIdle(db, seqs);
-      return { events: await db.each<Pick<Reset, 'id'>>(dismiss, idle, { status, reason, now }), running };
+      return { events: await db.each<{ id: EventId }>(dismiss, idle, { status, reason, now }), running };
     },
 
-    /** Makes events ready that a replay holds. Events that run already or changed to another replay are left. */
-    release(db: Db, { events, until }: { events: readonly Due[]; until: number }): Promise<string[]> {
-      return makeReady(db, events, wakeHeld, { until });
-    },
+    release,
   };
 }
 
