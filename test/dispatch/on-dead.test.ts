@@ -69,7 +69,7 @@ test('handling does not wait for onDead, a stop waits no longer than for a handl
   const began = clock.now();
   const ended = dispatcher.stop(3000).then(() => clock.now() - began);
   await stop(dispatcher, 3000);
-  expect({ calls, waited: await ended }).toEqual({ calls: [], waited: 5000 });
+  expect({ calls, waited: await ended }).toEqual({ calls: [], waited: 4500 });
   expect(logged('onDead failed')).toMatchObject([
     { event: other, error: expect.stringMatching(/^Error: no chat/) },
   ]);
