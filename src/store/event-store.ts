@@ -42,8 +42,8 @@ const STEP = 200;
 const WAVE = 500;
 
 /**
- * The store of events. Every method that writes resolves once its change is committed, and rejects with `STORE_UNAVAILABLE` if nothing of
- * it was.
+ * The store of events. Every method that writes resolves once its change is committed, and rejects with `STORE_UNAVAILABLE` if it was not,
+ * or if the connection broke at its commit. It waits for as long as the database does.
  */
 export class EventStore {
   readonly #engine: Engine;
@@ -68,6 +68,7 @@ export class EventStore {
   });
   /** bytes that may still come into quarantine before it is looked at again */
   #room = 0;
+  #ping: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   /** Called with the resource of whatever this process records anew. */
@@ -372,8 +373,13 @@ export class EventStore {
   /** How large the database is, and how much room its disk has. */
   readonly size = () => this.#engine.size();
 
-  /** Resolves if the store can commit. */
-  readonly ping = () => this.#engine.write('ping', {});
+  /** Resolves if the store can commit what waits for the same locks as an ack. All who ask meanwhile share it: each holds a connection. */
+  ping(): Promise<void> {
+    this.#ping ??= this.#engine.write('ping', {}).finally(() => {
+      this.#ping = undefined;
+    });
+    return this.#ping;
+  }
 
   /** Does what was asked before, and closes. */
   close(): Promise<void> {
