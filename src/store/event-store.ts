@@ -361,7 +361,7 @@ export class EventStore {
   /** The processes that were seen within an hour and did not stop in order, by name. */
   readonly instances = () => this.#engine.read('instances', {});
 
-  /** Refused requests by reason, webhook and network, the last ones first; a thousand groups at most. */
+  /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
   readonly refusals = () => this.#engine.read('refusals', {});
 
   /** Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. It looks at the newest 10,000. */
