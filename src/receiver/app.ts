@@ -6,10 +6,10 @@ import { cut } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';
+import { type Acks, acksOf } from './acks.ts';
 import { answer, answerError } from './answer.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
-import { type Readiness, readinessOf } from './readiness.ts';
 import { counterBy, type RequestLog, requestLogOf } from './request-log.ts';
 import {
   type Accepted,
@@ -27,7 +27,7 @@ import {
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
 export function createReceiver(config: Config, parts: ReceiverParts): express.Express {
   const { store, clock, log, phase } = parts;
-  const readiness = readinessOf(store, clock);
+  const acks = acksOf(store, clock);
   const requestLog = requestLogOf(log, clock);
   const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
     answerError(res, verdict);
@@ -36,7 +36,7 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   const app = express().disable('x-powered-by');
   app.set('trust proxy', config.TRUST_PROXY); // so many entries of X-Forwarded-For are believed
   app.set('query parser', false);
-  app.all(config.WEBHOOK_PATH, ...webhookRoute(config, { ...parts, readiness, requestLog }));
+  app.all(config.WEBHOOK_PATH, ...webhookRoute(config, { ...parts, acks, requestLog }));
 
   app.use((req, res, next) => {
     closeBehind(req, res, config);
@@ -45,7 +45,7 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   app.get('/healthz', (_req, res) => answer(res, 200, { status: 'ok' }));
   app.get('/readyz', async (req, res) => {
     const isDraining = phase() !== 'open';
-    if (!isDraining && (await readiness.check())) return answer(res, 200, { status: 'ready' });
+    if (!isDraining && (await acks.areReady())) return answer(res, 200, { status: 'ready' });
     refuse(req, res, isDraining ? SHUTTING_DOWN : BUSY);
   });
 
@@ -96,15 +96,14 @@ const NO_BYTES = Buffer.alloc(0);
 /** The handlers of the webhook path, which answer each request with its verdict and act on it. */
 function webhookRoute(
   config: Config,
-  parts: ReceiverParts & { readonly readiness: Readiness; readonly requestLog: RequestLog },
+  parts: ReceiverParts & { readonly acks: Acks; readonly requestLog: RequestLog },
 ): readonly (RequestHandler | ErrorRequestHandler)[] {
-  const { store, keyring, quarantine, clock, log, observer, readiness, requestLog, phase } = parts;
+  const { keyring, quarantine, clock, log, observer, acks, requestLog, phase } = parts;
   const { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting, REJECT_LIMIT: rejectLimit } = config;
   const failures = counterBy(clock, MINUTE_MS);
-  let waitingAcks = 0;
 
   const checkHead: RequestHandler = (req, res, next) => {
-    const isOverloaded = waitingAcks >= mostWaiting;
+    const isOverloaded = acks.waiting >= mostWaiting;
     const verdict = verdictOnHead(req, { bodyLimit, isClosed: phase() === 'closed', isOverloaded });
     const address = cut(req.ip ?? '', LONGEST_ADDRESS);
     const token = typeof verdict === 'string' ? verdict : '';
@@ -117,13 +116,8 @@ function webhookRoute(
   const receive: RequestHandler = async (req, res) => {
     const verdict = await judge(exchangeOf(res).token, Buffer.isBuffer(req.body) ? req.body : NO_BYTES);
     if (verdict.type === 'refused') return refuse(req, res, verdict);
-    waitingAcks++;
-    const recorded = await store
-      .record(verdict.notification)
-      .catch(readiness.failed)
-      .finally(() => waitingAcks--);
+    const recorded = await acks.record(verdict.notification);
     answer(res, 200, recorded);
-    readiness.succeeded();
     const { kind, webhookId } = verdict.notification;
     log.debug({ ...recorded, kind, webhookId }, 'notification recorded');
     observe(res, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });

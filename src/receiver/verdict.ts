@@ -120,7 +120,7 @@ export function verdictAfter(error: unknown): Refused {
   return status < 500 ? UNREADABLE : INTERNAL_ERROR;
 }
 
-/** 503: nothing was recorded, so the sender must try again. */
+/** 503: nothing was acknowledged, so the sender must try again. */
 export function unavailable(error: string): Refused {
   return refused(503, error, SOON);
 }

@@ -42,8 +42,8 @@ const STEP = 200;
 const WAVE = 500;
 
 /**
- * The store of events. Every method that writes resolves once its change is committed, and rejects with `STORE_UNAVAILABLE` if nothing of
- * it was.
+ * The store of events. Every method that writes resolves once its change is committed, and rejects with `STORE_UNAVAILABLE` if it was not,
+ * or if the connection broke at its commit. It waits for as long as the database does.
  */
 export class EventStore {
   readonly #engine: Engine;
@@ -68,6 +68,7 @@ export class EventStore {
   });
   /** bytes that may still come into quarantine before it is looked at again */
   #room = 0;
+  #ping: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   /** Called with the resource of whatever this process records anew. */
@@ -359,7 +360,7 @@ export class EventStore {
   /** The processes that were seen within an hour and did not stop in order, by name. */
   readonly instances = () => this.#engine.read('instances', {});
 
-  /** Refused requests by reason, webhook and network, the last ones first; a thousand groups at most. */
+  /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
   readonly refusals = () => this.#engine.read('refusals', {});
 
   /** Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. It looks at the newest 10,000. */
@@ -371,8 +372,13 @@ export class EventStore {
   /** How large the database is, and how much room its disk has. */
   readonly size = () => this.#engine.size();
 
-  /** Resolves if the store can commit. */
-  readonly ping = () => this.#engine.write('ping', {});
+  /** Resolves if the store can commit what waits for the same locks as an ack. All who ask meanwhile share it: each holds a connection. */
+  ping(): Promise<void> {
+    this.#ping ??= this.#engine.write('ping', {}).finally(() => {
+      this.#ping = undefined;
+    });
+    return this.#ping;
+  }
 
   /** Does what was asked before, and closes. */
   close(): Promise<void> {

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
+import { parseConfig } from '../../src/config.ts';
 import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
 import { Watch } from '../../src/inspector/watch/watch.ts';
 import { reach } from '../../src/provider/checks.ts';
 import { ENGINE } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { notification, PATH } from '../support/genuine.ts';
+import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 
 let inspected: Inspected;
@@ -131,4 +132,21 @@ test('the last 200 refusals are kept, the newest first', () => {
   expect(watch.rejections.map(({ answer }) => answer.ms)).toEqual(
     Array.from({ length: 200 }, (_, n) => 249 - n),
   );
+});
+
+test('refusals of a webhook with a stored secret are counted, when strangers name more webhooks than are, from however many networks', async () => {
+  const watch = new Watch(systemClock);
+  const { store } = inspected.service;
+  const config = parseConfig({ ...inspected.env, INSTANCE_NAME: 'flooded' });
+  const { log } = inspected.log;
+  const stop = watch.keepReporting({ store, config, clock: systemClock, log, running: () => 0 });
+  const hasReported = async () => (await store.instances()).some(({ name }) => name === 'flooded');
+  await eventually('it knows the secrets', hasReported);
+  const refuse = (webhookId: string, source: string) =>
+    watch.answered({ status: 401, refusal: { reason: 'bad signature' }, ms: 1, webhookId, source } as never);
+  for (let n = 0; n < 1500; n++) refuse(`made-up-${n}`, '203.0.113.1');
+  for (const n of [1, 2, 3]) refuse(WEBHOOK, `198.51.${n}.1`);
+  await stop();
+  const counted = (await store.refusals()).filter(({ network }) => network.startsWith('198.51.'));
+  expect(counted).toMatchObject([{ webhookId: WEBHOOK, network: '198.51.3.0/24', count: 3 }]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { KitError } from '../../src/base/errors.ts';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, notification, PATH, SECRET, send } from '../support/genuine.ts';
@@ -244,6 +245,27 @@ describe('a store that is slow', () => {
     expect(await waiting).toMatchObject([{ value: { status: 200 } }, { value: { status: 200 } }]);
     expect((await deliver(app, numbered(3))).status).toBe(200);
     expect(await events()).toHaveLength(3);
+  });
+
+  test('makes the answer 503 after 8 s, and the receiver unready after one, until the commit comes, which keeps its place and counts', async () => {
+    const { state, wrap } = heldStore();
+    const clock = new VirtualClock();
+    const { app, log } = await start({ wrap, clock, env: { MAX_WAITING_ACKS: '1' } });
+    const ready = async () => (await request(app).get('/readyz')).status;
+    const waiting = Promise.allSettled([deliver(app, numbered(1))]);
+    await eventually('it waits for its commit', () => state.waiting === 1);
+    expect(await ready()).toBe(200);
+    await clock.advance(1001);
+    expect(await ready()).toBe(503);
+    await clock.advance(7000);
+    const late = { status: 503, headers: { 'retry-after': '5' }, body: { error: 'not recorded' } };
+    expect(await waiting).toMatchObject([{ value: late }]);
+    expect(log.withMessage('request failed')).toMatchObject([{ error: expect.stringContaining('8 s') }]);
+    expect(await ready()).toBe(503);
+    expect((await deliver(app, numbered(2))).body).toEqual({ error: 'overloaded' });
+    state.release();
+    await eventually('its commit has come', async () => (await ready()) === 200);
+    expect((await deliver(app, numbered(1))).body.status).toBe('duplicate');
   });
 });
 

@@ -272,6 +272,18 @@ onPostgres('two transactions', (stage) => {
     expect(settings).toEqual(['5s', '15s', '5s']);
   });
 
+  test.each(['events', 'lanes'])(
+    'a ping, and one for all who ask, waits, when another program has locked the table of %s',
+    async (table) => {
+      await z.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
+      const sent = a.texts.length;
+      const { result } = await a.waits((store) => Promise.all([store.ping(), store.ping()]));
+      await z.query('COMMIT');
+      await result;
+      expect(a.texts.slice(sent).filter((text) => text.endsWith('COMMIT'))).toHaveLength(1);
+    },
+  );
+
   async function store0Fails(): Promise<void> {
     await a.store.settle(await claimedOne(a.store, 'media:one'), FAILED);
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isUnavailable, type KitError } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
-import { commits } from '../../receiver/readiness.ts';
+import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
 import { isAway, iso, isoOrNull } from '../../store/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';

@@ -20,7 +20,7 @@ export const DAY_MS = 86_400_000;
 const EVERY_MS = 10_000;
 /** A store that stands still must hold up neither a page nor a stop. */
 const PATIENCE_MS = 1000;
-/** Strangers can name any webhook: more groups than these are not counted until the next report. */
+/** Strangers can name any webhook: until the next report, further groups are counted of webhooks with a stored secret alone. */
 const MOST_GROUPS = 1000;
 const KEPT_REJECTIONS = 200;
 
@@ -44,6 +44,8 @@ export class Watch implements Observer {
   /** not stored yet, by minute, kind and result */
   readonly #counted = new Map<string, Counted>();
   readonly #refused = new Map<string, Refusals>();
+  /** webhooks with a stored secret, some seconds ago */
+  #ours: ReadonlySet<string> = new Set();
   #needs: ReportNeeds | undefined;
   #reported = Promise.resolve();
   #day: { readonly readAt: number; readonly sums: readonly Sum[] } | undefined;
@@ -94,6 +96,8 @@ export class Watch implements Observer {
     const stop = repeat(clock, 0, async () => {
       const overview = await store.overview().catch(() => undefined); // the report that follows says why
       if (overview) this.#count('backlog', overview.pending);
+      const secrets = await store.everySecret().catch(() => undefined); // under another key, those of before count
+      if (secrets) this.#ours = new Set(secrets.map(({ webhookId }) => webhookId));
       await this.#report(needs);
       return EVERY_MS;
     });
@@ -154,9 +158,13 @@ export class Watch implements Observer {
   }
 
   #addRefused(more: Refusals): void {
-    const key = JSON.stringify([more.reason, more.webhookId, more.network]);
+    const { reason, webhookId, network } = more;
+    let key = JSON.stringify([reason, webhookId, network]);
+    if (!this.#refused.has(key) && this.#refused.size >= MOST_GROUPS) {
+      if (!this.#ours.has(webhookId)) return;
+      key = JSON.stringify([reason, webhookId]); // under the network of the last one: there may be any number of networks
+    }
     const known = this.#refused.get(key);
-    if (!known && this.#refused.size >= MOST_GROUPS) return;
     const { firstAt, lastAt, count } = known ?? { ...more, count: 0 };
     this.#refused.set(key, {
       ...more,

@@ -49,7 +49,7 @@ export interface Report {
 const KEPT_MS = 8 * 86_400_000;
 /** A process that was not seen for so long is not coming back. */
 const AWAY_MS = 3_600_000;
-/** Strangers can name any webhook from any network. */
+/** Strangers can name any webhook from any network: beside these, each webhook with a stored secret keeps its last group. */
 const MOST_REFUSALS = 1000;
 
 /** How processes report what they did, for lists and charts: no event hangs on it. */
@@ -76,7 +76,8 @@ export function reportOperations(d: Dialect) {
     `ON CONFLICT (reason, webhook_id, network) DO UPDATE SET last_at = excluded.last_at, count = refusals.count + excluded.count`,
   );
   const forget = `DELETE FROM refusals WHERE last_at < (SELECT last_at FROM refusals ORDER BY last_at DESC
-    LIMIT 1 OFFSET ${MOST_REFUSALS - 1})`;
+    LIMIT 1 OFFSET ${MOST_REFUSALS - 1}) AND (webhook_id, last_at) NOT IN (SELECT webhook_id, max(last_at) FROM refusals
+    WHERE webhook_id IN (SELECT webhook_id FROM secrets) GROUP BY webhook_id)`;
   return {
     /** Adds what a process counted, says that it lives, and removes what is too old. */
     async report(
@@ -130,7 +131,7 @@ export function reportReads() {
 
     refusals: async (db: Db, _: object): Promise<Refusals[]> => {
       const columns = 'reason, webhook_id, network, first_at, last_at, count';
-      const rows = await db.all<Refusals>(`SELECT ${columns} FROM refusals ORDER BY last_at DESC LIMIT 1000`);
+      const rows = await db.all<Refusals>(`SELECT ${columns} FROM refusals ORDER BY last_at DESC`);
       return rows.map((row) => ({ ...row, count: Number(row.count) }));
     },
   };

@@ -37,8 +37,14 @@ function pruneOperations(d: Dialect) {
  */
 export function operationsOf(d: Dialect) {
   const recording = recordOperations(d);
-  const ping = `INSERT INTO meta (name, value) VALUES ('pings', '1')
-    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + 1 AS text)`;
+  const ping = [
+    // Who asks waits for a second: a command, or a stop, is not to wait for much longer.
+    ...(d.hasLocks ? ["SET LOCAL lock_timeout = '1s'"] : []),
+    "INSERT INTO events (id) SELECT '' WHERE false",
+    "INSERT INTO lanes (resource) SELECT '' WHERE false",
+    `INSERT INTO meta (name, value) VALUES ('pings', '1')
+    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + 1 AS text)`,
+  ];
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   return {
@@ -50,9 +56,12 @@ export function operationsOf(d: Dialect) {
     ...quarantineOperations(d, recording),
     ...secretOperations(d),
     ...reportOperations(d),
-    /** Commits something: a page that does not change would not be written. */
+    /**
+     * Commits something: a page that does not change would not be written. It adds nothing to the tables of an ack, but waits for the
+     * locks of others on them, in the order of an ack.
+     */
     async ping(db: Db, _: object): Promise<void> {
-      await db.all(ping);
+      for (const sql of ping) await db.all(sql);
     },
 
     /** No claim leases anything from then on, in any process. @param value a `Pause` as JSON */
