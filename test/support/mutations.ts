@@ -198,8 +198,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'nothing unverified: the quarantine admits only what the stored secret verifies': {
     file: 'src/receiver/admissions.ts',
-    original: 'return !verifyNotification(token, bytes,',
-    mutant: 'return true || !verifyNotification(token, bytes,',
+    original: 'keys.length > 0 && !verifyNotification(',
+    mutant: 'true || !verifyNotification(',
     suite: 'test/receiver/quarantine.test.ts',
     tests: 'stays, when the stored secret does not verify it',
   },
