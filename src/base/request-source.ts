@@ -1,5 +1,4 @@
-import { isIPv4 } from 'node:net';
-import { ipKeyGenerator } from 'express-rate-limit';
+import { isIPv4, isIPv6 } from 'node:net';
 
 /** An IPv4 address, or an IPv6 address in brackets, each with a port. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([\da-f:.]+)\])(?::\d+)?$/i;
@@ -11,7 +10,18 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([\da-f:.]+)\])(?::\d+)?$/i;
  */
 export function sourceOf(address = ''): string {
   const [, v4, v6] = WITH_PORT.exec(address) ?? [];
-  return ipKeyGenerator(v4 ?? v6 ?? address);
+  const bare = (v4 ?? v6 ?? address).replace(/^::ffff:(?=\d+\.)/i, ''); // so a listener of both kinds names IPv4 addresses
+  return isIPv6(bare) ? prefixOf(bare) : bare;
+}
+
+/** The /56 network of an IPv6 address, in which all groups are written out. */
+function prefixOf(address: string): string {
+  const [start, end] = address.split('::').map((half) => half.split(':').filter((group) => group !== ''));
+  const shortened = Array<string>(8 - (start?.length ?? 0) - (end?.length ?? 0)).fill('0');
+  const groups = end ? [...(start ?? []), ...shortened, ...end] : (start ?? []);
+  const [first, second, third, fourth] = groups.map((group) => Number.parseInt(group, 16));
+  const numbers = [first, second, third, (fourth ?? 0) & 0xff00];
+  return `${numbers.map((number = 0) => number.toString(16)).join(':')}::/56`;
 }
 
 /** The network of an address, since one sender can have many addresses: /24 of IPv4, /56 of IPv6. */

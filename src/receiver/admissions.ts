@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { parseBody } from '../notification/json.ts';
 import { verifyNotification } from '../notification/token.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { Keyring, type KeyringOptions } from './keyring.ts';
 
 /** Entries that are read, verified and recorded in one step: requests come through between two. */
@@ -13,28 +13,28 @@ const PAGE = 50;
  * Verifies notifications in quarantine again, for webhooks that have a key, and records those with a valid signature. It commits a page
  * at a time: after an interruption, the next run goes on from there.
  * @param webhooks only notifications that name these
+ * @param isOver whether to end after the page under way
  * @returns how many this process admitted
  */
 export async function admitQuarantined(
   store: EventStore,
   keyring: Keyring,
   webhooks?: readonly string[],
+  isOver = () => false,
 ): Promise<number> {
   let admitted = 0;
-  const waiting = webhooks ?? (await store.waitingWebhooks()).map(({ webhookId }) => webhookId);
-  for (const webhook of waiting) {
-    let after: number | undefined;
-    do {
-      const keys = keyring.keysFor(webhook);
-      const page = keys.length > 0 ? await store.quarantined({ webhook, after, limit: PAGE }) : [];
-      const verified = page.filter(({ token, body }) => {
+  for (const webhook of webhooks ?? keyring.webhooks()) {
+    for (let after: number | undefined = 0; after !== undefined && !isOver(); ) {
+      const page: readonly Quarantined[] = await store.quarantined({ webhook, after, limit: PAGE });
+      const verified = page.filter(({ webhookId, token, body }) => {
+        const keys = keyring.keysFor(webhookId);
         const bytes = Buffer.from(body);
-        return !verifyNotification(token, bytes, parseBody(bytes).value, keys);
+        return keys.length > 0 && !verifyNotification(token, bytes, parseBody(bytes).value, keys);
       });
       const recorded = await Promise.all(verified.map(({ token }) => store.admit(token)));
       admitted += recorded.filter((one) => one !== undefined).length;
       after = page.at(-1)?.seq;
-    } while (after !== undefined);
+    }
   }
   return admitted;
 }
@@ -76,7 +76,7 @@ export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
     last = last.then(async () => {
       if (isStopped) return;
       try {
-        const admitted = await admitQuarantined(store, keyring, webhooks);
+        const admitted = await admitQuarantined(store, keyring, webhooks, () => isStopped);
         if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
       } catch (error) {
         log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');

@@ -62,6 +62,12 @@ export class Keyring {
     return held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now).map(({ key }) => key);
   }
 
+  /** The webhooks that have a key; undefined stands for any, where WEBHOOK_SECRET serves those without a secret. */
+  webhooks(): readonly (string | undefined)[] {
+    if (this.#fallback.length > 0) return [undefined];
+    return [...this.#held.keys()].filter((webhook) => this.keysFor(webhook).length > 0);
+  }
+
   /** Resolves after a read of the store that began after this call. All calls before that read begins share it. */
   refresh(): Promise<void> {
     this.#next ??= this.#readRested();

@@ -1,5 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 import type { MonotonicClock } from '../base/clock.ts';
+import { networkOf } from '../base/request-source.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
 import type { Report } from './lists/reports.ts';
@@ -37,7 +38,7 @@ export interface Recorded {
   readonly id: EventId;
 }
 
-/** How many leases are recovered, and events woken or reset, in one commit: acks come through in between. */
+/** How many leases are recovered or entries give way, and events are woken or reset, in one commit: acks come through in between. */
 const STEP = 200;
 const WAVE = 500;
 
@@ -57,17 +58,19 @@ export class EventStore {
     return isNew;
   });
   readonly #settlements = new Gathered((list: readonly Settling[]) => this.#engine.write('settle', { list }));
-  /** entries, each with the most bytes that all of them may have */
+  /** entries, each with the most bytes that all of them may have: what gathers while room is made waits for it */
   readonly #entries = new Gathered(async (list: readonly (Entry & { readonly maxBytes: number })[]) => {
-    for (const { bytes } of list) this.#room -= bytes;
-    const maxBytes = this.#room < 0 ? list[0]?.maxBytes : undefined;
-    const kept = await this.#engine.write('quarantine', { list, maxBytes });
-    // Looked at again after a twentieth: adding up all entries takes as long as writing many.
-    if (maxBytes !== undefined) this.#room = maxBytes / 20;
-    return kept;
+    const bytes = list.reduce((sum, entry) => sum + entry.bytes, 0);
+    if (this.#room < bytes) this.#room = await this.#makeRoom(bytes, list[0]?.maxBytes ?? 0);
+    await this.#engine.write('quarantine', { list });
+    this.#room -= bytes;
+    const lost = this.#lost;
+    this.#lost = 0;
+    return list.map((_, index) => (index === 0 ? lost : 0));
   });
-  /** bytes that may still come into quarantine before it is looked at again */
+  /** bytes that may still come into quarantine before it is looked at again, and how many entries gave way since that was told */
   #room = 0;
+  #lost = 0;
   #ping: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -309,16 +312,48 @@ export class EventStore {
   }
 
   /**
-   * Keeps an entry, and no more than about `maxBytes` together. When full, the network (/24 or /56) or webhook that has most gives way
-   * with the newest twentieth of its entries.
+   * Keeps an entry, and no more than about `maxBytes` together: each process looks again when it has added a twentieth. When full, a
+   * twentieth gives way first.
    * @returns how many entries were lost for lack of room, this one or others
    */
   async quarantine(entry: ToQuarantine, maxBytes: number): Promise<number> {
     const digest = digestOf(entry.token);
     const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
-    const { networkOf } = await import('../base/request-source.ts'); // commands start faster without express-rate-limit
     const network = networkOf(entry.source);
     return this.#entries.add({ ...entry, digest, network, bytes, receivedAt: this.#clock.now(), maxBytes });
+  }
+
+  /**
+   * Makes room, in steps between which acks come through: of the network (/24 or /56) or webhook that holds most, or of all where none
+   * holds a twentieth, the newest entries give way. Those of webhooks with a stored secret stay while they hold a tenth at most.
+   * @param bytes what is to come
+   * @returns how much may come before this looks again
+   */
+  async #makeRoom(bytes: number, maxBytes: number): Promise<number> {
+    const twentieth = Math.ceil(maxBytes / 20);
+    // Beside the writes, as it goes through all entries: some 100 ms at 256 MiB.
+    const { shares, ...held } = await this.#engine.read('shares', { least: twentieth });
+    const all: (typeof shares)[number] = { bytes: held.bytes };
+    const goal = held.bytes + bytes > maxBytes ? maxBytes - twentieth - bytes : held.bytes;
+    while (all.bytes > goal) {
+      const [most = all] = shares
+        .filter((one) => one.bytes >= twentieth)
+        .sort((one, other) => other.bytes - one.bytes);
+      const page = await this.#engine.read('newestOf', { ...most, limit: STEP });
+      const list = page.filter((entry) => {
+        if (all.bytes <= goal || (entry.isOurs && held.ours <= maxBytes / 10)) return false;
+        if (entry.isOurs) held.ours -= entry.bytes;
+        all.bytes -= entry.bytes;
+        for (const one of shares)
+          if (one.network === entry.network || one.webhookId === entry.webhookId) one.bytes -= entry.bytes;
+        return true;
+      });
+      most.before = page.at(-1)?.seq;
+      if (list.length > 0) this.#lost += await this.#engine.write('giveWay', { list });
+      else if (most === all && page.length === 0) break;
+      else if (most.webhookId !== undefined || page.length === 0) most.bytes = 0; // the others have to
+    }
+    return Math.min(bytes + twentieth, maxBytes - all.bytes);
   }
 
   /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
@@ -335,9 +370,6 @@ export class EventStore {
 
   /** How many entries wait, of one webhook or all. */
   readonly quarantineSize = (webhook?: string) => this.#engine.read('quarantineSize', { webhook });
-
-  /** The webhooks that entries name, up to 500 that have most. */
-  readonly waitingWebhooks = () => this.#engine.read('waitingWebhooks', {});
 
   /** The quarantine: how many notifications for each webhook, and the newest of them. */
   readonly quarantineSummary = (newest: number) => this.#engine.read('quarantineSummary', { newest });

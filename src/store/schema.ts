@@ -5,6 +5,9 @@ import { type Dialect, sqlite } from './dialect.ts';
 /** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
 export const READY = "status = 'pending' AND next_at IS NULL";
 
+/** Whether an entry of the quarantine names a webhook that has, or had, a secret. */
+export const IS_OURS = 'webhook_id IN (SELECT webhook_id FROM secrets)';
+
 /** The version that the code reads and writes. */
 export const VERSION = 1;
 /** In its place: of a database that was moved, and of one that an unfinished move is filling. */
@@ -73,7 +76,8 @@ CREATE TABLE quarantine (
   seq ${d.serial}, digest text NOT NULL UNIQUE, id text NOT NULL, kind text NOT NULL, webhook_id text ${d.bytes} NOT NULL,
   site_id text NOT NULL, resource text NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text NOT NULL,
   token text NOT NULL, source text NOT NULL, network text NOT NULL, bytes int NOT NULL, deliveries int NOT NULL DEFAULT 1);
-CREATE INDEX quarantine_webhook ON quarantine (webhook_id, seq, received_at);
+CREATE INDEX quarantine_webhook ON quarantine (webhook_id, seq, received_at, bytes);
+CREATE INDEX quarantine_network ON quarantine (network, seq, bytes);
 CREATE TABLE stats (
   minute bigint NOT NULL, instance text ${d.bytes} NOT NULL, kind text NOT NULL, result text NOT NULL, count bigint NOT NULL,
   ms double precision NOT NULL, slowest double precision NOT NULL, PRIMARY KEY (minute, instance, kind, result));

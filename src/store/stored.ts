@@ -197,5 +197,15 @@ export interface Quarantined extends VerifiedNotification {
   readonly deliveries: number;
 }
 
+/** An entry that may have to make room. */
+export interface Giving {
+  readonly seq: number;
+  readonly network: string;
+  readonly webhookId: string;
+  readonly bytes: number;
+  /** 1 if its webhook has a stored secret, live or not */
+  readonly isOurs: number;
+}
+
 /** An entry as it comes into quarantine. */
 export type ToQuarantine = Omit<Quarantined, 'receivedAt' | 'seq' | 'deliveries'>;

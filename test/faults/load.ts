@@ -27,9 +27,13 @@ interface Answer {
   readonly body: string;
 }
 
-/** The text of a request with a notification, on a connection that stays open. */
-export function requestWith(body: string, secret = SECRET): string {
-  const headers = [`Authorization: Bearer ${tokenOf(body, secret)}`, `Content-Length: ${body.length}`];
+/** The text of a request with a notification, on a connection that stays open. @param source where the proxy says that it is from */
+export function requestWith(body: string, secret = SECRET, source = '127.0.0.1'): string {
+  const headers = [
+    `Authorization: Bearer ${tokenOf(body, secret)}`,
+    `Content-Length: ${body.length}`,
+    `X-Forwarded-For: ${source}`,
+  ];
   return postText('/webhooks/media', headers, body, 'keep-alive');
 }
 

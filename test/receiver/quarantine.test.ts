@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { admitQuarantined } from '../../src/receiver/admissions.ts';
+import { admitQuarantined, keepAdmitting } from '../../src/receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
@@ -22,10 +22,10 @@ async function keptIn({ quarantine, store }: ReceiverFixture): Promise<readonly 
 }
 
 /** Keeps notifications for a webhook. */
-async function keep(store: EventStore, count: number, webhook_id = WEBHOOK): Promise<void> {
+async function keep(store: EventStore, count: number, webhook_id = WEBHOOK, secret = LATE): Promise<void> {
   for (let number = 0; number < count; number++) {
     const whole = JSON.stringify(notification({ webhook_id, media_id: `m${number}` }));
-    const entry = { ...toVerified(JSON.parse(whole), whole), token: tokenOf(whole, LATE), source: '::1' };
+    const entry = { ...toVerified(JSON.parse(whole), whole), token: tokenOf(whole, secret), source: '::1' };
     await store.quarantine(entry, 1_000_000);
   }
 }
@@ -122,6 +122,29 @@ describe('a notification in quarantine', () => {
     expect(await admitQuarantined(store, keyring)).toBe(0);
     expect(await store.quarantineSize()).toBe(3);
     expect(await events()).toEqual([]);
+  });
+
+  test('is admitted with WEBHOOK_SECRET, when more than 500 webhooks with more entries are not', async () => {
+    const { store, keyring } = await start({ secrets: {}, env: { WEBHOOK_SECRET: SECRET } });
+    for (let number = 0; number <= 500; number++) await keep(store, 2, `forged${number}`);
+    await keep(store, 1, 'genuine', SECRET);
+    expect(await admitQuarantined(store, keyring)).toBe(1);
+    expect(await store.quarantineSize('genuine')).toBe(0);
+  });
+
+  test('waits for the next start, when the receiver stops between two pages of many', async () => {
+    const { store, keyring, clock } = await start({ secrets: { [WEBHOOK]: [LATE] } });
+    await keep(store, 120);
+    const asked = Promise.withResolvers<Promise<void>>();
+    const stopping = storeWith(store, {
+      quarantined(page) {
+        asked.resolve(stop());
+        return store.quarantined(page);
+      },
+    });
+    const stop = keepAdmitting({ store: stopping, keyring, clock, log: { info() {}, error() {} } });
+    await asked.promise;
+    expect(await store.quarantineSize()).toBe(70);
   });
 
   test('is admitted page by page, and the next run goes on where one was cut short', async () => {

@@ -52,7 +52,7 @@ function watched(): string[] {
 let restore = () => {};
 afterEach(() => restore());
 
-test('a commit of SQLite waits for the disk, when it has an ack or anything else than claims, renewals, wakes and settlements', async () => {
+test('a commit of SQLite waits for the disk, when it has an ack or anything else than claims, renewals, wakes, settlements and the quarantine', async () => {
   const commits = watched();
   const other = await opened(path);
   commits.length = 0;
@@ -68,8 +68,11 @@ test('a commit of SQLite waits for the disk, when it has an ack or anything else
   expect(await committed(other.saveStep(claim, { name: 'mail', result: '1' }))).toBe('FULL');
   expect(await committed(other.settle(claim, FAILED))).toBe('NORMAL');
   expect(await committed(other.wake())).toBe('NORMAL');
+  const forged = { ...notified('media:q'), token: 'x.y.z', source: '::1' };
+  expect(await committed(other.quarantine(forged, 1000))).toBe('NORMAL');
+  expect(await committed(other.quarantine({ ...forged, token: 'another' }, 1))).toBe('NORMAL NORMAL');
   expect(await committed(other.recover({ held: [], maxAttempts: 4 }))).toBe('FULL');
-  expect(await committed(other.replay({}))).toBe('FULL FULL');
+  expect(await committed(other.replay({}))).toBe('FULL FULL FULL'); // the last one finds nothing to release
   expect(await committed(other.ping())).toBe('FULL');
   expect(await committed(other.addSecret('webhook1', 'secret'))).toBe('FULL');
   // What shares a commit with an ack waits with it.

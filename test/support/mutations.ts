@@ -14,16 +14,16 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   // 1. What was acknowledged is never lost.
   'never lost: the ack waits for the commit': {
     file: 'src/receiver/app.ts',
-    original: 'const recorded = await store',
+    original: 'const recorded = await acks',
     mutant: `const recorded = { status: 'accepted', id: 'x' } as never;
-    void store`,
+    void acks`,
     suite: 'test/receiver/answers.test.ts',
     tests: 'acknowledges it once its commit is on disk',
   },
   'never lost: acks commit with synchronous FULL (13)': {
     file: 'src/store/operations/index.ts',
-    original: "new Set<keyof Operations>(['claim',",
-    mutant: "new Set<keyof Operations>(['record', 'claim',",
+    original: 'new Set<keyof Operations>([',
+    mutant: "new Set<keyof Operations>(['record',",
     suite: 'test/store/durability.test.ts',
     tests: 'waits for the disk',
   },
@@ -91,11 +91,25 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     tests: 'is admitted and handled, when another process stores its secret',
   },
   'never lost: in a full quarantine the network or webhook that holds most gives way': {
-    file: 'src/store/operations/quarantine.ts',
-    original: 'ORDER BY bytes DESC, what LIMIT 1',
-    mutant: 'ORDER BY bytes, what LIMIT 1',
+    file: 'src/store/event-store.ts',
+    original: 'one.bytes >= twentieth',
+    mutant: 'one.bytes > maxBytes',
     suite: 'test/store/quarantine.test.ts',
     tests: 'that has most',
+  },
+  'never lost: a tenth of the quarantine is for webhooks that have a stored secret': {
+    file: 'src/store/event-store.ts',
+    original: 'held.ours <= maxBytes / 10',
+    mutant: 'held.ours < 0',
+    suite: 'test/store/quarantine.test.ts',
+    tests: 'leaves a tenth of the room',
+  },
+  'an ack never waits: room in the quarantine is made in steps, between which acks commit': {
+    file: 'src/store/event-store.ts',
+    original: '{ ...most, limit: STEP }',
+    mutant: '{ ...most, limit: 1e6 }',
+    suite: 'test/store/quarantine.test.ts',
+    tests: 'records acks, while room is made',
   },
   'never lost: what retention empties keeps its identity, so that a repeat is a duplicate': {
     file: 'src/store/operations/index.ts',
@@ -198,8 +212,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'nothing unverified: the quarantine admits only what the stored secret verifies': {
     file: 'src/receiver/admissions.ts',
-    original: 'return !verifyNotification(token, bytes,',
-    mutant: 'return true || !verifyNotification(token, bytes,',
+    original: 'keys.length > 0 && !verifyNotification(',
+    mutant: 'true || !verifyNotification(',
     suite: 'test/receiver/quarantine.test.ts',
     tests: 'stays, when the stored secret does not verify it',
   },
@@ -571,14 +585,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bounded: a source is an address without its port, IPv6 by /56': {
     file: 'src/base/request-source.ts',
-    original: 'ipKeyGenerator(v4 ?? v6 ?? address)',
-    mutant: 'ipKeyGenerator(address)',
+    original: '(v4 ?? v6 ?? address).replace',
+    mutant: 'address.replace',
     suite: 'test/receiver/throttling.test.ts',
     tests: 'when they differ by the port',
   },
   'bounded: no more acks wait than may': {
     file: 'src/receiver/app.ts',
-    original: 'const isOverloaded = waitingAcks >= mostWaiting;',
+    original: 'const isOverloaded = acks.waiting >= mostWaiting;',
     mutant: 'const isOverloaded = false;',
     suite: 'test/receiver/answers.test.ts',
     tests: 'when as many wait as may',

@@ -2,8 +2,8 @@ import { type Db, type Dialect, one } from '../dialect.ts';
 import type { Lane } from '../operations/record.ts';
 import { type Keyed, keyCheck, secretsOf } from '../operations/secrets.ts';
 import type { LeaseKey } from '../operations/settle.ts';
-import { READY } from '../schema.ts';
-import type { DoneStep, Quarantined, StateValue, StoredEvent } from '../stored.ts';
+import { IS_OURS, READY } from '../schema.ts';
+import type { DoneStep, Giving, Quarantined, StateValue, StoredEvent } from '../stored.ts';
 import { problems } from './problems.ts';
 import { reportReads } from './reports.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
@@ -15,6 +15,7 @@ import type {
   Overview,
   QuarantinePage,
   RunningStart,
+  Share,
   StatePlace,
   States,
   StatesQuery,
@@ -29,8 +30,11 @@ function quarantineReads() {
   const newestFirst = `SELECT ${columns} FROM quarantine ORDER BY seq DESC LIMIT $newest`;
   const largest = `SELECT webhook_id, count(*) AS notifications, min(received_at) AS first_at, max(received_at) AS last_at
     FROM quarantine GROUP BY webhook_id ORDER BY notifications DESC, webhook_id LIMIT ${PAGE}`;
-  /** The webhooks that entries name, up to 500 with the most entries first. */
-  const waitingWebhooks = async (db: Db, _?: object) => db.all<WaitingWebhook>(largest);
+  const sums = `SELECT coalesce(sum(bytes), 0) AS bytes,
+    (SELECT coalesce(sum(bytes), 0) FROM quarantine WHERE ${IS_OURS}) AS ours FROM quarantine`;
+  const sharesBy = (column: string, names: string) =>
+    `SELECT ${names}, sum(bytes) AS bytes FROM quarantine GROUP BY ${column} HAVING sum(bytes) >= $least`;
+  const shares = `${sharesBy('network', 'network, NULL AS webhook_id')} UNION ALL ${sharesBy('webhook_id', 'NULL, webhook_id')}`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
   const quarantineSize = async (db: Db, { webhook }: { webhook?: string | undefined }): Promise<number> => {
@@ -40,7 +44,6 @@ function quarantineReads() {
 
   return {
     quarantineSize,
-    waitingWebhooks,
 
     /** Entries in the order of arrival. */
     async quarantined(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage): Promise<Quarantined[]> {
@@ -49,8 +52,23 @@ function quarantineReads() {
       return db.all<Quarantined>(sql, { webhook, after, limit });
     },
 
+    /** How many bytes entries hold together, those of webhooks with a stored secret, and each network or webhook that has `least`. */
+    async shares(db: Db, { least }: { readonly least: number }) {
+      const { bytes, ours } = await one<{ bytes: number; ours: number }>(db, sums);
+      return { bytes, ours, shares: await db.all<Share>(shares, { least }) };
+    },
+
+    /** The newest entries of a network or webhook, or of all, before a place. */
+    async newestOf(db: Db, { limit, ...share }: Share & { readonly limit: number }): Promise<Giving[]> {
+      const { network, webhookId, before = Number.MAX_SAFE_INTEGER } = share;
+      const which = network === undefined ? whose(webhookId) : 'network = $network';
+      const sql = `SELECT seq, network, webhook_id, bytes, CASE WHEN ${IS_OURS} THEN 1 ELSE 0 END AS is_ours FROM quarantine
+        WHERE ${which} AND seq < $before ORDER BY seq DESC LIMIT $limit`;
+      return db.all<Giving>(sql, { network, webhook: webhookId, before, limit });
+    },
+
     async quarantineSummary(db: Db, page: { readonly newest: number }) {
-      const [total, webhooks] = [await quarantineSize(db, {}), await waitingWebhooks(db)];
+      const [total, webhooks] = [await quarantineSize(db, {}), await db.all<WaitingWebhook>(largest)];
       const newest = await db.all<Omit<Quarantined, 'seq' | 'token'>>(newestFirst, page);
       return { total, webhooks, newest };
     },

@@ -160,6 +160,15 @@ export interface QuarantinePage {
   readonly limit?: number | undefined;
 }
 
+/** A network or webhook, or without both all of them, and what its entries in quarantine take. */
+export interface Share {
+  readonly network?: string | undefined;
+  readonly webhookId?: string | undefined;
+  bytes: number;
+  /** the place before which its entries were not looked at yet */
+  before?: number | undefined;
+}
+
 /** A webhook that entries of the quarantine name. */
 export interface WaitingWebhook {
   readonly webhookId: string;

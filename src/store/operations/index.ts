@@ -78,5 +78,12 @@ export function operationsOf(d: Dialect) {
 
 export type Operations = ReturnType<typeof operationsOf>;
 
-/** The operations whose commits need not be on disk: what a power cut takes of them runs again. */
-export const RELAXED: ReadonlySet<string> = new Set<keyof Operations>(['claim', 'renew', 'wake', 'settle']);
+/** The operations whose commits need not be on disk: what a power cut takes of them runs again, or was never acknowledged. */
+export const RELAXED: ReadonlySet<string> = new Set<keyof Operations>([
+  'claim',
+  'renew',
+  'wake',
+  'settle',
+  'quarantine',
+  'giveWay',
+]);

@@ -1,6 +1,7 @@
-import { type Db, type Dialect, insert, one } from '../dialect.ts';
-import type { ToQuarantine } from '../stored.ts';
-import type { Arrival, recordOperations } from './record.ts';
+import { type Db, type Dialect, insert } from '../dialect.ts';
+import { IS_OURS } from '../schema.ts';
+import type { Giving, ToQuarantine } from '../stored.ts';
+import { type Arrival, inOrder, type recordOperations } from './record.ts';
 
 /** An entry that arrives. */
 export interface Entry extends ToQuarantine {
@@ -11,9 +12,6 @@ export interface Entry extends ToQuarantine {
   readonly receivedAt: number;
 }
 
-/** Of what holds most when the quarantine is full, such a part goes. */
-const GIVES_WAY = 20;
-
 export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof recordOperations>) {
   const add = insert(
     d,
@@ -22,13 +20,9 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
       'body text, token text, source text, network text, bytes int',
     'ON CONFLICT (digest) DO UPDATE SET deliveries = quarantine.deliveries + 1',
   );
-  const size = 'SELECT coalesce(sum(bytes), 0) AS bytes FROM quarantine';
-  const sums = (column: string) =>
-    `SELECT '${column}' AS what, ${column} AS name, sum(bytes) AS bytes, count(*) AS entries FROM quarantine GROUP BY ${column}`;
-  const largest = `SELECT * FROM (${sums('network')} UNION ALL ${sums('webhook_id')}) s ORDER BY bytes DESC, what LIMIT 1`;
-  const giveWay = (column: string) =>
-    `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine WHERE ${column} = $name ORDER BY seq DESC LIMIT $limit)
-     RETURNING seq`;
+  // Its webhook may have a secret since it was found.
+  const giveWay = d.over(`DELETE FROM quarantine USING r(seq bigint, is_ours int) WHERE quarantine.seq = r.seq
+    AND (r.is_ours = 1 OR NOT ${IS_OURS}) RETURNING quarantine.seq`);
   const addLost = `INSERT INTO meta (name, value) VALUES ('quarantine_lost', $n)
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + CAST($n AS bigint) AS text)`;
   const takeOut = d.over(`DELETE FROM quarantine USING r(digest text) WHERE quarantine.digest = r.digest
@@ -37,24 +31,15 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
     WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before ORDER BY seq LIMIT $limit) RETURNING seq`;
 
-  /** Makes room by the newest entries of the network or webhook that holds most. @returns how many went */
-  const makeRoom = async (db: Db, maxBytes: number): Promise<number> => {
-    let lost = 0;
-    for (;;) {
-      const { bytes } = await one<{ bytes: number }>(db, size);
-      if (bytes <= maxBytes) return lost;
-      const most = await one<{ what: string; name: string; entries: number }>(db, largest);
-      const limit = Math.ceil(most.entries / GIVES_WAY);
-      lost += (await db.all(giveWay(most.what), { name: most.name, limit })).length;
-    }
-  };
-
   return {
-    /** Keeps entries, each once. Without `maxBytes` there is room, as far as the caller knows. @returns how many were lost, with the first */
-    async quarantine(db: Db, { list, maxBytes }: { list: readonly Entry[]; maxBytes?: number | undefined }) {
+    /** Keeps entries, each once. */
+    async quarantine(db: Db, { list }: { list: readonly Entry[] }): Promise<void> {
       for (const entry of list) await db.each(add, [entry]);
-      const lost = maxBytes === undefined ? 0 : await makeRoom(db, maxBytes);
-      return list.map((_, index) => (index === 0 ? lost : 0));
+    },
+
+    /** Removes entries to make room. @returns how many were still there */
+    async giveWay(db: Db, { list }: { list: readonly Giving[] }): Promise<number> {
+      return (await db.each(giveWay, inOrder(list, 'seq'))).length;
     },
 
     /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
