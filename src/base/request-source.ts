@@ -14,14 +14,13 @@ export function sourceOf(address = ''): string {
   return isIPv6(bare) ? prefixOf(bare) : bare;
 }
 
-/** The /56 network of an IPv6 address, in which all groups are written out. */
+/** The /56 network of an IPv6 address. */
 function prefixOf(address: string): string {
-  const [start, end] = address.split('::').map((half) => half.split(':').filter((group) => group !== ''));
-  const shortened = Array<string>(8 - (start?.length ?? 0) - (end?.length ?? 0)).fill('0');
-  const groups = end ? [...(start ?? []), ...shortened, ...end] : (start ?? []);
-  const [first, second, third, fourth] = groups.map((group) => Number.parseInt(group, 16));
-  const numbers = [first, second, third, (fourth ?? 0) & 0xff00];
-  return `${numbers.map((number = 0) => number.toString(16)).join(':')}::/56`;
+  const groups = address.split(':');
+  const gap = groups.indexOf('');
+  const all = gap < 0 ? groups : groups.toSpliced(gap, 1, ...Array<string>(9 - groups.length).fill('0'));
+  const numbers = all.slice(0, 4).map((group) => Number.parseInt(group, 16) || 0);
+  return `${[...numbers.slice(0, 3), (numbers[3] ?? 0) & 0xff00].map((one) => one.toString(16)).join(':')}::/56`;
 }
 
 /** The network of an address, since one sender can have many addresses: /24 of IPv4, /56 of IPv6. */

@@ -10,7 +10,7 @@ import { stopInOrder } from '../stopping.ts';
  * The time for the rest of a stop, after draining and the grace time of the handlers: aborted handlers, open connections, the last commit.
  * With the defaults, a process is gone before `docker stop` would kill it.
  */
-const CLOSING_MS = 2500;
+const CLOSING_MS = 2000;
 
 export function addServe(program: Command): void {
   program

@@ -12,14 +12,17 @@ export type ServiceProcess = Awaited<ReturnType<typeof startProcess>>;
  * Starts `hookkit serve` and waits until it listens. Its stop waits for no balancer.
  * @param cwd where its .env is; that of whoever runs the tests is not to count
  * @param cli bin/hookkit.js of another copy of the program
+ * @param limits a command that lowers its limits and runs it, such as prlimit
  */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
   cwd: string = tmpdir(),
   cli: string = ourCli,
+  limits: readonly string[] = [],
 ) {
   const base = cli === ourCli ? programEnv : { PATH: programEnv.PATH };
-  const child = spawn(process.execPath, [cli, 'serve'], {
+  const [program = '', ...args] = [...limits, process.execPath, cli, 'serve'];
+  const child = spawn(program, args, {
     cwd,
     env: { ...base, HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', DRAIN_MS: '0', ...env },
   });
