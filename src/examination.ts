@@ -9,6 +9,7 @@ import { isSeededInPublic } from './base/seeded-random.ts';
 import { type Config, loadConfig, settingsSource, variableNames, variablesOfFile } from './config.ts';
 import type { DefinedApp } from './dispatch/handler.ts';
 import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
+import type { Tell } from './dispatch/process-guard.ts';
 import { kindNames } from './notification/kinds.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { readStandings } from './rotation/webhook-view.ts';
@@ -22,6 +23,8 @@ interface Examination {
   readonly isOffline: boolean;
   /** checked in addition to the URLs of the registered webhooks */
   readonly urls: readonly string[];
+  /** told of handlers whose load takes long */
+  readonly tell: Tell;
 }
 
 /** Runs all checks of an installation, one after another. A problem is a finding, never an error. */
@@ -37,7 +40,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
   }
   yield configuration.ok(`no mistakes in ${settingsSource()}`);
   yield checkOpenFiles(config.MAX_CONNECTIONS);
-  const loaded = yield* checkApp(config);
+  const loaded = yield* checkApp(config, examination.tell);
   for (const { name, meant } of misspeltInFile(Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
   const webhooks = yield* examineStore(config);
@@ -47,11 +50,12 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
 /** Loads the handlers, and reads the settings of their app: names, never values. @returns undefined if they do not load */
 export async function* checkApp(
   config: Pick<Config, 'HANDLERS'>,
+  tell: Tell,
 ): AsyncGenerator<Finding, DefinedApp | undefined> {
   let check = findingsOf('handlers');
   let loaded: DefinedApp | undefined;
   try {
-    loaded = await loadDefinition(config);
+    loaded = await loadDefinition(config, tell);
     const { handlers, settings } = loaded;
     const kinds = kindNames.filter((kind) => handlers[kind]);
     yield check.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);

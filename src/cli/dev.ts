@@ -99,7 +99,7 @@ async function serve({ tick, seed, again }: Flags): Promise<void> {
   const output = openLog(config, await prettyLog(process.stdout));
   const guard = guardProcess(output.log);
   process.once('exit', () => url() && process.kill(process.pid, 'SIGKILL')); // else Node waits for a debugger to leave
-  const loaded = await loadApp(config);
+  const loaded = await loadApp(config, say);
   const { SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
   const app = { ...loaded, handlers: watchLoop(tellingEnds(loaded.handlers, say)) };
   const { log, dropped: droppedLogLines } = output;

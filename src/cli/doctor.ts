@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { examine } from '../examination.ts';
 import { receiverUrl } from './options.ts';
-import { printFindings } from './output.ts';
+import { printFindings, say } from './output.ts';
 import { loadingOnly } from './with-handlers.ts';
 
 export function addDoctor(program: Command): void {
@@ -21,5 +21,5 @@ export function addDoctor(program: Command): void {
 
 function doctor(flags: { offline?: true; url?: readonly string[]; json?: true }): Promise<void> {
   const { offline, url: urls = [] } = flags;
-  return printFindings(examine({ isOffline: offline === true, urls }), flags);
+  return printFindings(examine({ isOffline: offline === true, urls, tell: say }), flags);
 }

@@ -16,7 +16,7 @@ import { toVerified } from '../store/verified.ts';
 import { eventOf } from './events/list-and-show.ts';
 import { watchLoop } from './loop-watch.ts';
 import { type BodyFlags, bodyOf, eventId, wholeNumber, withBody } from './options.ts';
-import { members, printFindings, printJson, table, write } from './output.ts';
+import { members, printFindings, printJson, say, table, write } from './output.ts';
 import { loadingOnly, withHandlers } from './with-handlers.ts';
 
 export function addHandlers(program: Command): void {
@@ -39,7 +39,7 @@ export function addHandlers(program: Command): void {
 }
 
 async function list({ json }: { json?: true }): Promise<void> {
-  const { handlers } = await loadDefinition(loadConfig());
+  const { handlers } = await loadDefinition(loadConfig(), say);
   const kinds = [...kindNames, 'unknown' as const];
   const all = kinds.map((kind) => ({ kind, handler: handlers[kind] !== undefined }));
   if (json) return printJson(all);
@@ -53,7 +53,7 @@ function check(flags: { strict?: true; json?: true }): Promise<void> {
 
 /** All checks of the handlers, one after another. A problem is a finding, never an error. */
 async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): AsyncGenerator<Finding> {
-  const loaded = yield* checkApp(config);
+  const loaded = yield* checkApp(config, say);
   if (!loaded) return yield findingsOf('everything else').skipped('it needs handlers that load');
   const finding = findingsOf('kinds');
   const missing = kindNames.filter((kind) => !loaded.handlers[kind]);

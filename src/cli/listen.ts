@@ -6,7 +6,7 @@ import { KitError } from '../base/errors.ts';
 import { httpUrlOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { writeWholeFile } from '../replay/export-recording.ts';
-import { parseLine } from '../replay/recording-lines.ts';
+import { CURSOR, parseLine } from '../replay/recording-lines.ts';
 import { iso } from '../store/lists/event-json.ts';
 import { toVerified } from '../store/verified.ts';
 import { signingKeys } from './events/send.ts';
@@ -111,7 +111,7 @@ async function listen(flags: Flags): Promise<void> {
 function heard(text: string) {
   const read = parseLine(text);
   const place = read.problem === undefined ? read.recorded.others?.cursor : undefined;
-  if (read.problem !== undefined || typeof place !== 'string')
+  if (read.problem !== undefined || typeof place !== 'string' || !CURSOR.test(place))
     throw new KitError('REPLAY_FAILED', 'what came is no recording with a cursor');
   const { recorded, value } = read;
   const { kind, resource } = toVerified(value, recorded.body);

@@ -5,6 +5,7 @@ import { loadApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
+import { say } from './output.ts';
 
 /**
  * The time for the rest of a stop, after draining and the grace time of the handlers: aborted handlers, open connections, the last commit.
@@ -24,7 +25,7 @@ async function serve(): Promise<void> {
   const output = openLog(config);
   const { log } = output;
   const guard = guardProcess(log);
-  const app = await loadApp(config);
+  const app = await loadApp(config, say);
   const service = await start({ config, app, log, droppedLogLines: output.dropped });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   const delay = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS;

@@ -7,6 +7,7 @@ import { openApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { RunningApp } from '../dispatch/run-handler.ts';
 import type { EventStore } from '../store/event-store.ts';
+import { say } from './output.ts';
 
 /** How long timers and promises that handlers left behind may still tell of their errors. */
 const LEFT_BEHIND_MS = 1000;
@@ -30,7 +31,7 @@ export async function withHandlers<T>(
   const log = pino({ level: config.LOG_LEVEL, ...visibleLog }, process.stderr);
   const guard = guardProcess(log);
   try {
-    const app = await openApp(await loadApp(config), { config, log, store });
+    const app = await openApp(await loadApp(config, say), { config, log, store });
     return await work({ app, log }).finally(() => app.close());
   } finally {
     // Timers and connections that handlers leave behind would keep the process for ever.

@@ -4,9 +4,12 @@ import { existsSync, type FSWatcher, watch } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pause, systemClock, within } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 
 /** How soon a process that is told to stop says that it does. */
 const ANSWER_MS = 1000;
+const ADVICE =
+  'end other programs that watch files, or raise fs.inotify.max_user_instances or max_user_watches';
 /** Editors write a file in several steps. */
 const SETTLING_MS = 50;
 
@@ -22,6 +25,7 @@ export function restartAtChanges(start: (runsAgain: boolean) => ChildProcess, sa
   const folders = new Map<string, FSWatcher>();
   let child: ChildProcess;
   let phase: 'running' | 'restarting' | 'over';
+  let isBlind = false;
 
   const begin = (runsAgain: boolean) => {
     phase = 'running';
@@ -30,7 +34,9 @@ export function restartAtChanges(start: (runsAgain: boolean) => ChildProcess, sa
       for (const file of Object.values(told).flat()) include(file ?? '');
     });
     child.once('exit', (code, signal) => {
-      if (phase === 'running') say(`dev: ended with ${signal ?? code}, and starts again when a file changes`);
+      if (phase !== 'running') return;
+      const then = folders.size === 0 ? '' : ', and starts again when a file changes';
+      say(`dev: ended with ${signal ?? code}${then}`);
     });
   };
   const restart = async (file: string) => {
@@ -47,14 +53,20 @@ export function restartAtChanges(start: (runsAgain: boolean) => ChildProcess, sa
     if (!isAbsolute(file) || file.includes('/node_modules/')) return;
     files.add(file);
     if (folders.has(folder) || !existsSync(folder)) return;
-    const watcher = watch(folder, (_, name) => {
-      const changed = join(folder, name ?? '');
-      if (files.has(changed)) void restart(changed);
-      if (existsSync(folder)) return;
-      watcher.close(); // the next folder of this name is another one
-      folders.delete(folder);
-    });
-    folders.set(folder, watcher);
+    try {
+      const watcher = watch(folder, (_, name) => {
+        const changed = join(folder, name ?? '');
+        if (files.has(changed)) void restart(changed);
+        if (existsSync(folder)) return;
+        watcher.close(); // the next folder of this name is another one
+        folders.delete(folder);
+      });
+      folders.set(folder, watcher);
+    } catch (error) {
+      if (!isBlind)
+        say(`dev: cannot watch for changes (${messageOf(error)}), and goes on without: ${ADVICE}`);
+      isBlind = true;
+    }
   };
 
   begin(false);

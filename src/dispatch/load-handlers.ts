@@ -6,7 +6,7 @@ import { isInKit, textOf } from '../base/thrown.ts';
 import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
 import { type DefinedApp, isPromise, mistakeInHandlers, mistakeInLimits } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
-import { loading } from './process-guard.ts';
+import { awaiting, type Tell } from './process-guard.ts';
 
 /** Where handlers are if HANDLERS is not set: the first of these that is there. */
 const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
@@ -30,10 +30,11 @@ export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
 /**
  * Loads the module that HANDLERS names: its `app`, as `defineApp` makes it, or its `handlers` alone. Only commands that run
  * handlers load them: help and events work while the files of a developer do not.
+ * @param tell of a load that takes long
  * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it; CONFIG_INVALID naming every mistake in its settings
  */
-export async function loadApp(config: Pick<Config, 'HANDLERS'>): Promise<ReadyApp> {
-  return readApp(await loadDefinition(config));
+export async function loadApp(config: Pick<Config, 'HANDLERS'>, tell: Tell): Promise<ReadyApp> {
+  return readApp(await loadDefinition(config, tell));
 }
 
 /** An app, with the values of its settings. @throws KitError CONFIG_INVALID naming every mistake */
@@ -42,9 +43,10 @@ export function readApp({ settings, ...app }: DefinedApp): ReadyApp {
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
-export async function loadDefinition(config: Pick<Config, 'HANDLERS'>): Promise<DefinedApp> {
+export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tell): Promise<DefinedApp> {
   const file = handlersFile(config);
-  const module: Exported = await loading(() => import(pathToFileURL(file).href)).catch((cause) => {
+  const load = () => import(pathToFileURL(file).href);
+  const module: Exported = await awaiting(`${nameOf(file)} to load`, load, tell).catch((cause) => {
     throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
   });
   const { app = { handlers: module.handlers } } = module;

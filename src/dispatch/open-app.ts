@@ -10,7 +10,7 @@ import type { EventStore, StatePlace } from '../store/event-store.ts';
 import { stateJson } from '../store/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
 import type { DefinedApp, StartContext, Started, StateOf } from './handler.ts';
-import { loading } from './process-guard.ts';
+import { awaiting, loading } from './process-guard.ts';
 import type { RunningApp } from './run-handler.ts';
 
 /** An app whose settings are read. */
@@ -63,7 +63,7 @@ export async function openApp(
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
     },
   };
-  const { app: value, close } = await failing('start', async (): Promise<Started<unknown>> => {
+  const { app: value, close } = await failing('start', log, async (): Promise<Started<unknown>> => {
     if (!start) return { app: undefined };
     const started = await start(ctx);
     if ('app' in Object(started)) return started;
@@ -107,7 +107,7 @@ export async function appPages(
   if (!routes) return undefined;
   const { default: express } = await import('express');
   const router = express.Router();
-  await failing('routes', () => routes(router, { ...ctx, app }));
+  await failing('routes', ctx.log, () => routes(router, { ...ctx, app }));
   const paths = router.stack.flatMap(({ route }) => {
     const answersGet = route?.stack.some(({ method }) => method === 'get');
     return answersGet && typeof route?.path === 'string' ? route.path : [];
@@ -136,9 +136,9 @@ function refuseFailed(log: Logger): ErrorRequestHandler {
 }
 
 /** Errors that it leaves behind, in timers and promises, are then known to be of the app. */
-async function failing<T>(what: 'start' | 'routes', work: () => T): Promise<Awaited<T>> {
+async function failing<T>(what: 'start' | 'routes', log: Logger, work: () => T): Promise<Awaited<T>> {
   try {
-    return await loading(work);
+    return await awaiting(`the ${what} of the app`, work, (text) => log.warn(text));
   } catch (cause) {
     throw new KitError('APP_FAILED', `the ${what} of the app failed: ${textOf(cause)}`, { cause });
   }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
+import { systemClock, within } from '../base/clock.ts';
 import { isFromUsersFiles, textOf } from '../base/thrown.ts';
 import type { Claim } from '../store/event-store.ts';
 
@@ -20,6 +21,23 @@ export function atWorkOn<T>(event: EventAtWork, work: () => T): T {
 /** Loads files of handlers. Errors of timers and promises that they set off while loading are then known to be theirs. */
 export function loading<T>(load: () => T): T {
   return scope.run('a handler file', load);
+}
+
+const PATIENCE_MS = 5000;
+
+/** Tells whoever started the process. */
+export type Tell = (text: string) => void;
+
+/** The same of work that a start waits for. After five seconds it tells so: nothing else would say why no port opens. */
+export async function awaiting<T>(what: string, work: () => T, tell: Tell): Promise<Awaited<T>> {
+  const done = loading(async () => await work());
+  const isOver = await within(
+    systemClock,
+    PATIENCE_MS,
+    done.then(() => true),
+  );
+  if (!isOver) tell(`after 5 s, still waiting for ${what}`);
+  return await done;
 }
 
 /** Watches over a process that runs handlers. */

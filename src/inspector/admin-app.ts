@@ -29,7 +29,7 @@ export function adminApp(inspected: Inspected): Express {
   // Scripts and styles contain no data, so they need no token; the sign-in page uses them.
   app.use('/assets', express.static(join(import.meta.dirname, 'assets')));
   for (const [name, path] of Object.entries(PACKAGED))
-    app.get(`/assets/${name}`, (_req, res) => res.sendFile(path));
+    app.get(`/assets/${name}`, (_req, res) => res.sendFile(path, { dotfiles: 'allow' })); // such as pnpm's .pnpm
   const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined });
   if (config.ADMIN_TOKEN !== undefined) {
     const check = tokenCheck(config.ADMIN_TOKEN, config.ADMIN_READ_TOKEN);

@@ -1,12 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { jsonOf } from '../base/answer-body.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { ALPHANUMERIC } from '../base/seeded-random.ts';
 import { visible } from '../base/text.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf } from '../notification/payload.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
-import { type Recorded, toLine } from './recording-lines.ts';
+import { linesOf, type Recorded, toLine } from './recording-lines.ts';
 import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 
 export interface Export {
@@ -109,7 +111,7 @@ export type WriteLines = (text: string) => Promise<void>;
 /**
  * Writes a file that appears whole or not at all: beside its place first, and renamed into it once the work has ended
  * well. If the work fails, nothing of it stays. A device or a pipe is written into as the work goes on.
- * @throws KitError OUTPUT_FAILED if the file cannot be written, or would replace a file of another kind, such as a database
+ * @throws KitError OUTPUT_FAILED if the file cannot be written, or would replace a file of another kind, such as package.json
  */
 export async function writeWholeFile<T>(path: string, work: (write: WriteLines) => Promise<T>): Promise<T> {
   const writing = async <R>(step: () => Promise<R>): Promise<R> => {
@@ -121,9 +123,10 @@ export async function writeWholeFile<T>(path: string, work: (write: WriteLines) 
   };
   const target = await realpath(path).catch(() => path); // not there yet
   // Renaming would replace what other programs read from: a pipe, or /dev/null for everybody.
-  const isReplaced = (await stat(target).catch(() => undefined))?.isFile() ?? true;
-  if (isReplaced && !(await hasLines(target)))
-    throw new KitError('OUTPUT_FAILED', `${path} is there, and has no lines of JSON: name another file`);
+  const isFile = (await stat(target).catch(() => undefined))?.isFile();
+  if (isFile && !(await isOurs(target)))
+    throw new KitError('OUTPUT_FAILED', `${path} is there, and is no recording: name another file`);
+  const isReplaced = isFile ?? true;
   const draft = isReplaced ? `${target}.${randomUUID()}.draft` : target;
   const file: FileHandle = await writing(() => open(draft, 'w', 0o600)); // notifications are for the owner alone
   try {
@@ -138,10 +141,16 @@ export async function writeWholeFile<T>(path: string, work: (write: WriteLines) 
   }
 }
 
-/** Whether a file is empty, not there, or begins as lines of JSON objects do. */
-async function hasLines(path: string): Promise<boolean> {
-  const file = await open(path, 'r').catch(() => undefined);
-  if (!file) return true;
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(1)).finally(() => file.close());
-  return bytesRead === 0 || buffer.toString() === '{';
+/** Whether a file is empty, or its first line is a recorded notification, a payload or a cursor. */
+async function isOurs(path: string): Promise<boolean> {
+  try {
+    for await (const text of linesOf(createReadStream(path))) {
+      if (text === '') continue;
+      const { body, event, cursor } = Object(jsonOf(text ?? ''));
+      return [body, event, cursor].some((member) => typeof member === 'string');
+    }
+    return true;
+  } catch {
+    return false; // it cannot be read, or its first line is longer than any of ours
+  }
 }

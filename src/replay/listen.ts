@@ -1,9 +1,10 @@
+import { textOf } from '../base/answer-body.ts';
 import { pauseUntilAborted, systemClock, timeLimit } from '../base/clock.ts';
 import { KitError, whyUnreachable } from '../base/errors.ts';
 import { visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
 import { type ReceiverClient, reasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
-import type { Recorded } from './recording-lines.ts';
+import { CURSOR, type Recorded } from './recording-lines.ts';
 
 interface Patience {
   /** ends the work */
@@ -22,14 +23,20 @@ export interface Listening extends Patience {
   readonly filters: object;
 }
 
-/** How many events a request asks for: they are in memory. */
-const LIMIT = 100;
+/** How many events a request asks for at most: they are in memory. */
+const MOST = 100;
+/**
+ * In bytes. It holds a page of the default `BODY_LIMIT` three times, as JSON makes a body twice as long at most, and any one event of the
+ * highest. Where that limit was raised, pages of fewer events pass.
+ */
+const LONGEST_PAGE = 48 * 1024 * 1024;
 /** Proxies end what stays silent for a minute. */
 const WAIT_S = 25;
 const ANSWER_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 const ADVICE: Readonly<Record<number, string>> = {
+  200: ' without a cursor: give the URL of its admin listener (ADMIN_PORT)',
   401: ': give its ADMIN_READ_TOKEN in --token-file',
   404: ': give the URL of its admin listener (ADMIN_PORT)',
 };
@@ -51,39 +58,54 @@ function growingPause({ signal, say }: Patience) {
 export async function* pagesOf(listening: Listening) {
   const { from, signal, say } = listening;
   let { after } = listening;
+  let limit = MOST;
   let pause = growingPause(listening);
   let waitS = 0; // the first answer comes at once, and says that the connection stands
   while (!signal.aborted) {
-    const page = await pageOf(listening, after, waitS);
+    const page = await pageOf(listening, { after, limit, waitS });
     if (signal.aborted) return;
     if (typeof page === 'string') {
       await pause(`no connection to ${from.href}: ${page}`);
       waitS = 0;
+      limit = Math.ceil(limit / 2); // it may have been too long, or too slow
       continue;
     }
     if (waitS === 0) say(`connected to ${from.href}: ${page.lines.length + page.behind} events behind`);
     pause = growingPause(listening);
     waitS = WAIT_S;
     after = page.cursor;
+    limit = Math.min(2 * limit, MOST);
     yield page;
   }
 }
 
+interface Asked {
+  readonly after: string;
+  readonly limit: number;
+  readonly waitS: number;
+}
+
 /** Recordings with their cursors, where the next page begins, and about how many events come behind; or why there is no page just now. */
-async function pageOf(listening: Listening, after: string, waitS: number) {
+async function pageOf(listening: Listening, { after, limit, waitS }: Asked) {
   const { from, token, filters, signal } = listening;
   const url = new URL('api/received', from);
-  url.search = `${new URLSearchParams({ ...filters, after, limit: `${LIMIT}`, wait: `${waitS}` })}`;
+  url.search = `${new URLSearchParams({ ...filters, after, limit: `${limit}`, wait: `${waitS}` })}`;
   const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
-  const limit = AbortSignal.any([signal, timeLimit(waitS * 1000 + ANSWER_MS)]);
-  const asked = fetch(url, { headers, redirect: 'manual', signal: limit }).then(async (answer) => {
+  const abort = AbortSignal.any([signal, timeLimit(waitS * 1000 + ANSWER_MS)]);
+  const asked = fetch(url, { headers, redirect: 'manual', signal: abort }).then(async (answer) => {
     const [cursor, behind] = ['X-Cursor', 'X-Behind'].map((name) => answer.headers.get(name));
-    return { status: answer.status, cursor, behind: Number(behind), body: await answer.text() };
+    return {
+      status: answer.status,
+      cursor,
+      behind: Number(behind),
+      body: await textOf(answer, LONGEST_PAGE),
+    };
   });
   const answer = await asked.catch(whyUnreachable);
   if (typeof answer === 'string') return answer;
   const { status, body, cursor, behind } = answer;
-  if (status === 200 && cursor) return { lines: body.split('\n').slice(0, -1), cursor, behind };
+  if (status === 200 && cursor && CURSOR.test(cursor))
+    return { lines: body.split('\n').slice(0, -1), cursor, behind };
   const said = reasonOf({ type: 'answered', status, body });
   const why = `it answered ${status}${said === undefined ? '' : ` (${said})`}${ADVICE[status] ?? ''}`;
   if (status >= 500 || status === 429) return why;

@@ -8,6 +8,9 @@ import { readBody, webhookOf } from './compose.ts';
 /** The form of a recording's lines. A line without `v` is of version 1. */
 const VERSION = 1;
 
+/** The place of an event and when it was received: in another database, another event has this place. */
+export const CURSOR = /^[0-9a-z]{1,10}-[0-9a-z]{1,10}$/;
+
 /** How an event can end. */
 export const ENDS = ['handled', 'skipped', 'dead'] as const;
 
@@ -145,7 +148,7 @@ async function wholeOf(first: string | undefined, lines: AsyncIterable<string | 
 }
 
 /** Splits bytes into lines; one that is not UTF-8 is undefined. Only one is in memory at a time. @throws Error if one is too long */
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string | undefined> {
+export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string | undefined> {
   for await (const line of splitAtNewlines(chunks)) {
     const bytes = Buffer.from(line, 'latin1');
     yield isUtf8(bytes) ? bytes.toString().trim() : undefined;

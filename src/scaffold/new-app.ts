@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -91,7 +91,9 @@ export function writeNewApp({ folder, cwd, recipe, kit }: NewAppOptions): readon
   const isOfNpm = former && Object.keys(former).every((name) => OF_NPM.includes(name));
   const paths = [...files.keys()].toSorted();
   const inTheWay = paths.filter(
-    (path) => existsSync(join(folder, path)) && !(path === 'package.json' && isOfNpm),
+    // A link that leads nowhere is there, too: what is written would come elsewhere.
+    (path) =>
+      lstatSync(join(folder, path), { throwIfNoEntry: false }) && !(path === 'package.json' && isOfNpm),
   );
   if (inTheWay.length > 0) {
     const listed = inTheWay.map((path) => `\n  ${path}`).join('');

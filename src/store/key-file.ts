@@ -6,6 +6,8 @@ import { KitError, messageOf } from '../base/errors.ts';
 /** The key of the secrets where it comes from outside, or the path of the file that has it. */
 export type KeySource = Buffer | string;
 
+const OWNER_AND_GROUP = 0o640;
+
 /** The path of the key file of a SQLite database, which only its owner may read. */
 export const keyPathOf = (path: string) => `${path}.key`;
 
@@ -32,16 +34,23 @@ export function readKey(path: string): Buffer | undefined {
 /**
  * The key in a file, a new one if there is none. It is written to another file and linked into place: neither a crash nor a second process
  * leaves half a key or two.
+ * @param former the key file whose owner and group are to read this one, too, whoever makes it: the service runs as one of them
  */
-export function makeKey(path: string): Buffer {
+export function makeKey(path: string, former?: string): Buffer {
   const draft = `${path}.${randomBytes(4).toString('hex')}`;
   try {
     const text = `${randomBytes(32).toString('base64')}\n`;
     fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+    if (former !== undefined) {
+      const { uid, gid, mode } = fs.statSync(former);
+      fs.chownSync(draft, uid, gid);
+      fs.chmodSync(draft, mode & OWNER_AND_GROUP);
+    }
     fs.linkSync(draft, path);
   } catch (cause) {
+    const advice = former === undefined ? '' : `: run this as root, or as the owner of ${former}`;
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw unusable(`cannot write the key file ${path}: ${messageOf(cause)}`, cause);
+      throw unusable(`cannot write the key file ${path}: ${messageOf(cause)}${advice}`, cause);
   } finally {
     fs.rmSync(draft, { force: true });
   }

@@ -52,7 +52,7 @@ export async function openVault(engine: Engine, given: KeySource) {
         throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
-      const next = newKey ?? makeKey(nextKeyPathOf(path ?? ''));
+      const next = newKey ?? makeKey(nextKeyPathOf(path ?? ''), path);
       const sealed = await engine.write('rekey', { key, next });
       if (sealed === undefined)
         throw new KitError('STORE_UNAVAILABLE', 'another process changed the key just now: try again');

@@ -58,11 +58,14 @@ test('init writes an app and says what comes next, when the folder is empty or n
 test('init writes nothing, names what is in the way and ends with 1, when files are there', async () => {
   mkdirSync(join(folder, 'src'));
   writeFileSync(join(folder, 'src/handlers.ts'), 'mine');
+  symlinkSync('nowhere', join(folder, 'tsconfig.json'));
   writeFileSync(join(folder, 'package.json'), '{ "name": "mine", "license": "MIT" }');
   const { code, stdout, stderr } = await init();
   expect(code).toBe(1);
   expect(stdout).toBe('');
-  expect(stderr).toMatch(/nothing was written.*:\n {2}package\.json\n {2}src\/handlers\.ts\n/);
+  expect(stderr).toMatch(
+    /nothing was written.*:\n {2}package\.json\n {2}src\/handlers\.ts\n {2}tsconfig\.json\n/,
+  );
   expect(filesIn(folder)).toEqual(['package.json', 'src/handlers.ts']);
   expect(read('src/handlers.ts')).toBe('mine');
 });

@@ -1,6 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { toLine } from '../../src/replay/recording-lines.ts';
+import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
@@ -116,6 +119,60 @@ test('says that there is no connection, tries again, and goes on where it was', 
   expect([code, stdout.match(/media:\w/g)]).toEqual([0, ['media:a', 'media:b']]);
   expect(stderr.match(/no connection to .*ECONNREFUSED.*; again in 1 s/g)?.length).toBeGreaterThanOrEqual(1);
 });
+
+test('passes a page of a hundred of the largest bodies at once, when JSON makes them twice as long', async () => {
+  const inspected = await start({}, TOKENS);
+  const x = '"'.repeat(32_600);
+  const largest = Array.from({ length: 100 }, (_, n) => verified({ media_id: `m${n}`, x }));
+  for (const one of largest) await inspected.service.store.record(one);
+  const { stdout, stderr } = await listen(inspected.url, '--after', 'start', '--limit', '100').ended;
+  expect(stdout.match(/media:m\d+/g)).toEqual(largest.map(({ resource }) => resource));
+  expect(stderr).toMatch(/^connected to .*\nended at .*\n$/);
+});
+
+/** Listens to a server that answers as it likes. */
+async function listenTo(answer: RequestListener, ...args: readonly string[]) {
+  const { url, close } = await listeningOn(createServer(answer));
+  cleanUps.push(close);
+  return listen(url, ...args);
+}
+
+/** A page of one event. */
+const page = (cursor: string) =>
+  `${toLine({ ...verified({ media_id: 'a' }), receivedAt: 0, others: { cursor } })}\n`;
+
+test('asks for fewer events, when an answer does not end, and closes its connection', async () => {
+  let closed = 0;
+  const listening = await listenTo(
+    ({ url }, res) => {
+      res.on('close', () => closed++).writeHead(200, { 'X-Cursor': '1-1', 'X-Behind': '0' });
+      if (!url?.includes('limit=100&')) return void res.end(page('1-1'));
+      const write = () => {
+        while (!res.destroyed) if (!res.write(Buffer.alloc(1_000_000))) return void res.once('drain', write);
+      };
+      write();
+    },
+    '--limit',
+    '1',
+  );
+  const { code, stdout, stderr } = await listening.ended;
+  expect([code, stdout]).toEqual([0, expect.stringContaining('media:a')]);
+  expect(stderr).toContain('the answer is longer than 48 MiB; again in 1 s\n');
+  await eventually('both connections are closed', () => closed === 2);
+});
+
+test.each([
+  ['answer', '$(id)', page('1-1')],
+  ['event', '1-1', page('`id`')],
+])(
+  'ends with 1 and prints no cursor to paste, when that of an %s has another form',
+  async (_, cursor, body) => {
+    const listening = await listenTo((_req, res) => void res.setHeader('X-Cursor', cursor).end(body));
+    const { code, stdout, stderr } = await listening.ended;
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/cursor/)]);
+    expect(stderr).not.toMatch(/--after|\bid\b/);
+  },
+);
 
 test('ends with 1, when the token or the cursor is refused, or no secret signs, and shows no token', async () => {
   const inspected = await start({}, TOKENS);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, startCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -12,15 +12,17 @@ beforeEach(async () => {
   directory = await temporaryDirectory();
 });
 
+const tell = () => {};
+
 /** Loads a module with this text. */
 function load(text: string) {
   const file = join(directory, 'mine.mjs');
   writeFileSync(file, text);
-  return loadApp({ HANDLERS: file });
+  return loadApp({ HANDLERS: file }, tell);
 }
 
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
-  const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' });
+  const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' }, tell);
   expect(Object.keys(handlers)).toHaveLength(13);
   const env = { HANDLERS: './test/scenarios/handlers/none.ts' };
   const { stdout } = await runCli(['handlers', '--json'], { cwd: directory, env });
@@ -95,10 +97,29 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
   }
 });
 
+test('a server says what it waits for, when the file of its handlers or its start does not end', async () => {
+  const serve = async (name: string, text: string) => {
+    const HANDLERS = join(directory, name);
+    writeFileSync(HANDLERS, text);
+    const DATABASE_URL = `sqlite:${join(directory, `${name}.db`)}`;
+    const serving = startCli(['serve'], { env: { HANDLERS, PORT: '0', ADMIN_PORT: '0', DATABASE_URL } });
+    await serving.says('still waiting');
+    serving.kill('SIGKILL');
+    await serving.ended;
+    return serving.said();
+  };
+  const [file, start] = await Promise.all([
+    serve('file.mjs', 'await new Promise(() => {});'),
+    serve('app.mjs', 'export const app = { handlers: {}, start: () => new Promise(() => {}) };'),
+  ]);
+  expect(file).toMatch(/^after 5 s, still waiting for \S+file\.mjs to load\n/);
+  expect(start).toMatch(/"msg":"after 5 s, still waiting for the start of the app"/);
+});
+
 test('handlers that are not there are refused with what to name', async () => {
   const told =
     /^there is no \S+\/none\.ts, which HANDLERS names\. Name the module .* begins at \S+\. npx hookkit init/;
-  await expect(loadApp({ HANDLERS: 'none.ts' })).rejects.toThrow(told);
+  await expect(loadApp({ HANDLERS: 'none.ts' }, tell)).rejects.toThrow(told);
 });
 
 test('a command that needs handlers says what is wrong, when HANDLERS is a folder', async () => {

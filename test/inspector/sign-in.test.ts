@@ -192,6 +192,18 @@ describe('a session', () => {
     }
   });
 
+  test('goes on, when a thousand others are begun with the token that only reads, of which the newest are kept', () => {
+    const sessions = new Sessions(new VirtualClock());
+    const [mine, ...others] = [
+      sessions.begin('change'),
+      ...Array.from({ length: 1001 }, () => sessions.begin('read')),
+    ];
+    const rights = [mine, ...others].map((value) =>
+      sessions.admit(`hookkit_session=${value}`, new EventEmitter() as never),
+    );
+    expect(rights).toEqual(['change', undefined, ...Array(1000).fill('read')]);
+  });
+
   test('is over with its live tail, when twelve hours have passed, whatever the browser still sends', async () => {
     const clock = new VirtualClock();
     const sessions = new Sessions(clock);

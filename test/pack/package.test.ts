@@ -1,9 +1,22 @@
-import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from '@jest/globals';
 import { exchangeManifest, restoreManifest } from '../../pack/clone-manifest.ts';
 import { doors, packedManifest } from '../../pack/manifest.ts';
+import { copyProgram, ofCopies } from '../support/program-copy.ts';
+import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
@@ -130,4 +143,24 @@ test('pages of the package lead to what is in it, or to sources', () => {
   expect([...packed]).toEqual(
     expect.arrayContaining(['deploy/systemd/receiver.service', 'docs/monitoring/alerts.yml']),
   );
+});
+
+test('pages have their scripts and styles, when packages are below a folder .pnpm', async () => {
+  const copy = copyProgram();
+  const [packages, below] = [join(copy, 'node_modules'), join(copy, 'node_modules/.pnpm')];
+  rmSync(packages);
+  mkdirSync(below, { recursive: true });
+  for (const name of readdirSync(join(project, 'node_modules'))) {
+    const installed = join(project, 'node_modules', name);
+    const isOfPages = ['htmx.org', '@picocss', 'uplot'].includes(name);
+    if (isOfPages) cpSync(installed, join(below, name), { recursive: true });
+    symlinkSync(isOfPages ? join(below, name) : installed, join(packages, name));
+  }
+  const env = { ...ofCopies, DATABASE_URL: `sqlite:${join(copy, 'receiver.db')}` };
+  const service = await startProcess(env, copy, join(copy, 'bin/hookkit.js'));
+  const url = /"url":"([^"]+)"/.exec(service.output())?.[1];
+  for (const name of ['htmx.js', 'hx-sse.js', 'pico.css', 'uplot.js', 'uplot.css'])
+    expect([name, (await fetch(`${url}/assets/${name}`)).status]).toEqual([name, 200]);
+  await service.stop();
+  rmSync(copy, { recursive: true });
 });

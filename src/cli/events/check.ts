@@ -105,7 +105,7 @@ const LIMITS = ['BODY_LIMIT', 'HANDLER_TIMEOUT_MS', 'RETRY_MAX_ATTEMPTS'] as con
 /** A receiver with the handlers of this project, on a clock that begins with the first event. */
 async function receiverFrom(config: Config, now: number | undefined): Promise<KitOptions> {
   say(`handlers of ${line(handlersFile(config))}`);
-  const { handlers, start, settings = {} } = await loadApp(config);
+  const { handlers, start, settings = {} } = await loadApp(config, say);
   const watched = watchLoop(handlers);
   return {
     app: { handlers: watched, start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })) },

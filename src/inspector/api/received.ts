@@ -2,14 +2,12 @@ import type { Response } from 'express';
 import { z } from 'zod';
 import { pause } from '../../base/clock.ts';
 import { MOMENTS } from '../../base/duration.ts';
-import { toLine } from '../../replay/recording-lines.ts';
+import { CURSOR, toLine } from '../../replay/recording-lines.ts';
 import type { Receipt } from '../../store/event-store.ts';
 import { Refused } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 import { filterOf, filterShape, moment } from './events.ts';
 
-/** The place of an event and when it was received: in another database, another event has this place. */
-const CURSOR = /^[0-9a-z]{1,10}-[0-9a-z]{1,10}$/;
 const START: Receipt = { seq: 0, receivedAt: 0 };
 
 const cursorOf = ({ seq, receivedAt }: Receipt) => `${seq.toString(36)}-${receivedAt.toString(36)}`;

@@ -106,7 +106,7 @@ const NAME = 'hookkit_session';
 const COOKIE: CookieOptions = { httpOnly: true, sameSite: 'strict', path: '' };
 const IN_HEADER = new RegExp(`(?<=^|; *)${NAME}=([\\w-]{43})(?=;|$)`, 'g');
 const LASTS_MS = 12 * 3_600_000;
-/** A program that signs in at every request must not fill the memory. */
+/** Of each right: a program that signs in at every request must not fill the memory, nor one that only reads sign the others out. */
 const MOST_SESSIONS = 1000;
 
 /** The session of a reader who has signed in. */
@@ -132,8 +132,8 @@ export class Sessions {
   /** Begins a session. @returns the value of its cookie */
   begin(right: Right): string {
     const value = randomBytes(32).toString('base64url');
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size >= MOST_SESSIONS && oldest !== undefined) this.#end(oldest);
+    const alike = [...this.#sessions].flatMap(([value, session]) => (session.right === right ? value : []));
+    for (const oldest of alike.slice(0, 1 - MOST_SESSIONS)) this.#end(oldest);
     const cancelExpiry = this.#clock.after(LASTS_MS, () => this.#end(value));
     this.#sessions.set(value, { right, answers: new Set(), cancelExpiry });
     return value;

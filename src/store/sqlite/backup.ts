@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { openReader } from './connection.ts';
@@ -11,10 +12,9 @@ import { advised, isThere } from './file.ts';
 export function backUp(path: string, file: string): { events: number; bytes: number } {
   if (!isThere(path)) throw new KitError('STORE_UNUSABLE', `there is no database at ${path}`);
   if (existsSync(file)) throw new KitError('INPUT_INVALID', `${file} is there already: give another name`);
-  const part = `${file}.part`;
+  const part = `${file}.${randomUUID()}.part`;
   const db = openReader(path);
   try {
-    rmSync(part, { force: true });
     closeSync(openSync(part, 'wx', 0o600)); // SQLite takes an empty file, and leaves its mode
     db.prepare('VACUUM INTO ?').run(part);
     db.prepare('ATTACH ? AS copy').run(part);
@@ -29,5 +29,6 @@ export function backUp(path: string, file: string): { events: number; bytes: num
     throw new KitError('STORE_UNUSABLE', message, { cause });
   } finally {
     db.close();
+    rmSync(part, { force: true });
   }
 }
