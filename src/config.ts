@@ -258,6 +258,25 @@ export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment
   );
 }
 
+/** How many files this process may have open: each connection is one. Infinite where the system does not say, or sets no limit. */
+export function mostOpenFiles(): number {
+  try {
+    const [, most = 'Infinity'] =
+      /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return Number(most);
+  } catch {
+    return Number.POSITIVE_INFINITY; // not Linux
+  }
+}
+
+/**
+ * As many connections as are wanted, or as have room in a part of the files that may be open. The other half is for the database, the
+ * admin listener, and what handlers open.
+ */
+export function connectionsWithin(wanted: number, part = 1 / 2): number {
+  return Math.min(wanted, Math.floor(mostOpenFiles() * part));
+}
+
 /**
  * The configuration of a trial: only the named variables of the environment count.
  * @param own the values of all other variables, and the defaults of the named ones

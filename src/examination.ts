@@ -4,9 +4,16 @@ import { dirname, join } from 'node:path';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
-import { connectionsWithin, FOR_RECEIVING, mostOpenFiles } from './base/http-server.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
-import { type Config, loadConfig, settingsSource, variableNames, variablesOfFile } from './config.ts';
+import {
+  type Config,
+  connectionsWithin,
+  loadConfig,
+  mostOpenFiles,
+  settingsSource,
+  variableNames,
+  variablesOfFile,
+} from './config.ts';
 import type { DefinedApp } from './dispatch/handler.ts';
 import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
 import type { Tell } from './dispatch/process-guard.ts';
@@ -105,8 +112,9 @@ function checkNode(): Finding {
 
 function checkOpenFiles(wanted: number): Finding {
   const { ok, warn } = findingsOf('open files');
-  const [most, connections] = [mostOpenFiles(), connectionsWithin(FOR_RECEIVING, wanted)];
-  const seen = most === undefined ? 'this system sets no limit' : `this process may open ${most}`;
+  const [most, connections] = [mostOpenFiles(), connectionsWithin(wanted)];
+  const seen =
+    most === Number.POSITIVE_INFINITY ? 'this system sets no limit' : `this process may open ${most}`;
   if (connections === wanted) return ok(`${seen}; MAX_CONNECTIONS is ${wanted}`);
   return warn(
     `${seen}, so a server like it takes ${connections} connections, not MAX_CONNECTIONS (${wanted}): raise the limit (ulimit -n, LimitNOFILE)`,

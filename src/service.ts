@@ -1,13 +1,7 @@
 import type { Logger } from 'pino';
 import { type MonotonicClock, pause } from './base/clock.ts';
-import {
-  boundedServer,
-  connectionsWithin,
-  FOR_RECEIVING,
-  Listener,
-  mostOpenFiles,
-} from './base/http-server.ts';
-import type { Config } from './config.ts';
+import { boundedServer, Listener } from './base/http-server.ts';
+import { type Config, connectionsWithin, mostOpenFiles } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
@@ -79,7 +73,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
     const { HOST: host, PORT: port } = config;
     const { MAX_CONNECTIONS: wanted } = config;
-    const connections = connectionsWithin(FOR_RECEIVING, wanted);
+    const connections = connectionsWithin(wanted);
     if (connections < wanted) log.warn({ connections, wanted, openFiles: mostOpenFiles() }, FEWER);
     const server = boundedServer(receiver, { ...config, MAX_CONNECTIONS: connections });
     const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });

@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-const MIB = 1024 * 1024;
 /** In bytes, after decompression. No API or receiver has a reason to answer more, and more must not fill the memory. */
-const LONGEST_ANSWER = MIB;
+const LONGEST_ANSWER = 1024 * 1024;
 
 /** An answer went on beyond the length that is read; its connection is closed. */
 export class AnswerTooLong extends Error {
   constructor(longest: number) {
-    super(`the answer is longer than ${longest / MIB} MiB`);
+    super(`the answer is longer than ${longest / LONGEST_ANSWER} MiB`);
   }
 }
 

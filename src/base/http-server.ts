@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { promisify } from 'node:util';
@@ -19,24 +18,6 @@ export interface Bounds {
   /** connections held open at once; Node closes further ones as they come */
   readonly MAX_CONNECTIONS: number;
 }
-
-/** How many files this process may have open: each connection is one. Undefined where the system does not say, or sets no limit. */
-export function mostOpenFiles(): number | undefined {
-  try {
-    const [, most] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return most === undefined ? undefined : Number(most);
-  } catch {
-    return undefined; // not Linux
-  }
-}
-
-/** As many connections as are wanted, or as have room in a part of the files that may be open. */
-export function connectionsWithin(part: number, wanted: number): number {
-  return Math.min(wanted, Math.floor((mostOpenFiles() ?? Number.POSITIVE_INFINITY) * part));
-}
-
-/** The part of these files that is for the public listener: the rest is for the database, the admin listener, and what handlers open. */
-export const FOR_RECEIVING = 1 / 2;
 
 /** Room for headers other than the token. */
 const OTHER_HEADERS = 16_384;
@@ -176,14 +157,10 @@ export class Listener {
   }
 }
 
+/** An address of "everywhere" is no address to go to. */
+const REACHABLE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+
 /** Where a program on this machine reaches a listener on this host. */
 export function urlOf(host: string, port: number): string {
-  return `http://${reachable(host)}:${port}`;
-}
-
-/** An address of "everywhere" is no address to go to. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
+  return `http://${REACHABLE[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`;
 }

@@ -1,5 +1,6 @@
 import type { MonotonicClock } from '../base/clock.ts';
-import { boundedServer, connectionsWithin, Listener } from '../base/http-server.ts';
+import { boundedServer, Listener } from '../base/http-server.ts';
+import { connectionsWithin } from '../config.ts';
 import type { Admin } from '../observer.ts';
 import { adminApp } from './admin-app.ts';
 import { BulkVerbs } from './api/verbs.ts';
@@ -12,7 +13,7 @@ const BOUNDS = {
   REQUEST_TIMEOUT_MS: 15_000,
   KEEP_ALIVE_TIMEOUT_MS: 5000,
   BODY_LIMIT: 16_384,
-  MAX_CONNECTIONS: connectionsWithin(1 / 8, 500),
+  MAX_CONNECTIONS: connectionsWithin(500, 1 / 8),
 } as const;
 
 /**
