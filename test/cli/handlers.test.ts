@@ -60,8 +60,8 @@ test('runs the handler for a stored event, uses the results of its steps, and le
 });
 
 test('an endless loop ends a try with its event and line, when no debugger is there to hold it up', async () => {
-  const held = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8000)';
-  const handlers = { endless: 'for (;;) {}', held };
+  const wait = (ms: number) => `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})`;
+  const handlers = { endless: `for (;;) ${wait(50)}`, held: wait(8000) };
   const runs = Object.entries(handlers).map(([name, text]) => {
     const debugged = name === 'held' ? "(await import('node:inspector')).open(0, '127.0.0.1');" : '';
     const file = `${debugged}\nexport const handlers = { media_deleted() {\n${text};\n} };`;
