@@ -5,7 +5,7 @@ import { beforeEach, expect, jest, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { present } from '../support/only.ts';
-import { runCli } from '../support/run-cli.ts';
+import { callCli, runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -30,7 +30,7 @@ function write(files: Readonly<Record<string, string>>): string {
 
 /** What a check finds; it must end with `code`. */
 async function checked(handlers: string, code: number, args: readonly string[] = []) {
-  const run = await runCli(['handlers', 'check', '--json', ...args], { env: { HANDLERS: handlers } });
+  const run = await callCli(['handlers', 'check', '--json', ...args], { env: { HANDLERS: handlers } });
   expect({ code: run.code, stderr: run.stderr }).toMatchObject({ code });
   const { ok, findings }: { ok: boolean; findings: Finding[] } = JSON.parse(run.stdout);
   expect(ok).toBe(code === 0);
