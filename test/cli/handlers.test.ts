@@ -5,13 +5,13 @@ import { deskForEachTest } from '../support/event-desk.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { commandsOf } from '../support/manual.ts';
 import { only } from '../support/only.ts';
-import { type CliOptions, callCli, runCli } from '../support/run-cli.ts';
+import { type CliOptions, callCli } from '../support/run-cli.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
 
 const run = (args: readonly string[], options: CliOptions = {}) =>
-  (args[0] === 'try' ? runCli : callCli)(['handlers', ...args], {
+  callCli(['handlers', ...args], {
     ...options,
     env: { ...desk().env, ...options.env },
   });

@@ -38,8 +38,7 @@ interface Place {
 async function inProcess(command: string, place: Place): Promise<CliRun | undefined> {
   const [, typed, file] = /^npx hookkit ((?:'[^']*'|[^'"|<>$&;`*\\])+?)(?: > (\S+))?$/.exec(command) ?? [];
   const args = typed?.match(/'[^']*'|\S+/g)?.map((arg) => arg.replaceAll("'", ''));
-  // Beside a check, a thread stops this process within a loop without end.
-  if (!args || (args[0] === 'events' && args[1] === 'check')) return undefined;
+  if (!args) return undefined;
   const run = await callCli(args, place);
   if (file === undefined) return run;
   writeFileSync(join(place.cwd, file), run.stdout);

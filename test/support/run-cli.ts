@@ -61,9 +61,10 @@ let calls: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs `hookkit` in this process, which takes some milliseconds: for commands of which the point is what they do. Files of handlers are
- * loaded once.
+ * loaded once. One has its own process all the same, if it is to be told of, or a thread would end it within an endless loop.
  */
 export function callCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  if (options.onSpawn || /^(handlers try|events check)\b/.test(args.join(' '))) return runCli(args, options);
   const called = calls.then(() => call(args, options));
   calls = called.catch(() => {});
   return called;

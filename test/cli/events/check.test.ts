@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import { toLine } from '../../../src/replay/recording-lines.ts';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
-import { runCli } from '../../support/run-cli.ts';
 
 type Ending = Parameters<typeof toLine>[0]['expect'];
 
@@ -35,7 +34,7 @@ function recording(kinds: readonly string[], ends: readonly Ending[] = [], other
 }
 
 const check = (file: string, args: readonly string[] = [], CHANGED = '') =>
-  runCli(['events', 'check', file, ...args], { env: { HANDLERS, CHANGED } });
+  desk().events(['check', file, ...args], { env: { HANDLERS, CHANGED } });
 
 const MEDIA = ['media_created', 'media_available', 'media_updated', 'media_deleted'];
 
