@@ -360,7 +360,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/store/operations/claim.ts',
     original: "'receivedAt').slice(Math.max(0, room))",
     mutant: "'receivedAt').slice(Infinity)",
-    suite: 'test/dispatch/limits.test.ts',
+    suite: 'test/store/record-and-claim.test.ts',
+    tests: 'as many as there is room for',
   },
   'limits: what is over them holds up nothing behind it': {
     file: 'src/store/operations/claim.ts',
