@@ -59,6 +59,21 @@ test.each([
   expect(stdout + stderr).not.toContain('hidden');
 });
 
+test('a command ends by itself, when it has looked at a database or changed it, in a process of its own', async () => {
+  const env = { DATABASE_URL: `sqlite:${join(directory, 'ends.db')}` };
+  const commands = [
+    'pause --reason any',
+    'resume',
+    'state show media:1',
+    'quarantine list',
+    'webhooks list --stored',
+    'status',
+  ];
+  const imported = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: 'its-secret' });
+  const runs = await Promise.all(commands.map((command) => run(command.split(' '), env)));
+  expect([imported, ...runs].map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0, 1]);
+});
+
 test('a file of settings is named with its mistakes, and the environment goes before it, with 2', async () => {
   const { code, stderr } = await run(['serve', '--env-file=other.env'], { LOG_LEVEL: 'silent' });
   expect(code).toBe(2);
