@@ -76,6 +76,9 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 const forever =
   'await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));';
 
+/** Without end, and without much of a processor. */
+const ENDLESS = 'while (ctx) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);';
+
 /** Handlers that write down what they get; of media_available, the handler does something more. */
 function writeHandlers(version: string, more = '', file = 'tracks.ts'): void {
   const taken = ['media_created', 'media_available'].flatMap((kind) => [
@@ -190,7 +193,7 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
 });
 
 test('npm run dev names the event and the line of an endless loop, runs the mended handler, and ends within another one', async () => {
-  writeHandlers('endless', 'while (ctx) {}');
+  writeHandlers('endless', ENDLESS);
   const dev = await runDev();
   await dev.uploaded('endless media_available');
   await until(() => dev.output().includes('starts again when a file changes'));
@@ -200,7 +203,7 @@ test('npm run dev names the event and the line of an endless loop, runs the mend
   await dev.saved(() => writeHandlers('mended'));
   await until(() => readFileSync(diary, 'utf8').includes('mended media_available 2'));
   const before = dev.starts();
-  await dev.saved(() => writeHandlers('again', 'while (ctx) {}'));
+  await dev.saved(() => writeHandlers('again', ENDLESS));
   await until(() => dev.starts() > before);
   await dev.uploaded('again media_available');
   await dev.interrupt();

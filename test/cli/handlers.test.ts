@@ -1,17 +1,26 @@
-import { expect, jest, test } from '@jest/globals';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { Finding } from '../../src/base/finding.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { doSteps, HANDLED } from '../support/claiming.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { commandsOf } from '../support/manual.ts';
-import { only } from '../support/only.ts';
-import { type CliOptions, runCli } from '../support/run-cli.ts';
+import { only, present } from '../support/only.ts';
+import { type CliOptions, callCli, runCli } from '../support/run-cli.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { verified } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
 jest.setTimeout(90_000); // processes on a busy machine
 
 const run = (args: readonly string[], options: CliOptions = {}) =>
-  runCli(['handlers', ...args], { ...options, env: { ...desk().env, ...options.env } });
+  callCli(['handlers', ...args], {
+    ...options,
+    env: { ...desk().env, ...options.env },
+  });
 
 test('tells of each kind whether it has a handler, as a table and as JSON', async () => {
   const options = { env: { DATABASE_URL: `sqlite:${desk().path('absent.db')}` } };
@@ -60,8 +69,8 @@ test('runs the handler for a stored event, uses the results of its steps, and le
 });
 
 test('an endless loop ends a try with its event and line, when no debugger is there to hold it up', async () => {
-  const held = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8000)';
-  const handlers = { endless: 'for (;;) {}', held };
+  const wait = (ms: number) => `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})`;
+  const handlers = { endless: `for (;;) ${wait(50)}`, held: wait(8000) };
   const runs = Object.entries(handlers).map(([name, text]) => {
     const debugged = name === 'held' ? "(await import('node:inspector')).open(0, '127.0.0.1');" : '';
     const file = `${debugged}\nexport const handlers = { media_deleted() {\n${text};\n} };`;
@@ -81,4 +90,75 @@ test('does what docs/handlers.md says, when its commands are typed as they stand
     expect(code).toBe(0);
     expect(stdout).toMatch(/^resource +\w+:\w+\noutcome +(handled|skip)$/m);
   }
+});
+
+describe('handlers check:', () => {
+  jest.setTimeout(90_000); // processes on a busy machine
+
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const DOOR = join(root, 'src/index.ts');
+
+  let directory: string;
+  beforeEach(async () => {
+    directory = await temporaryDirectory();
+  });
+
+  /** Writes files of a project of somebody's own; the first is the module of its handlers. */
+  function write(files: Readonly<Record<string, string>>): string {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(directory, name, '..'), { recursive: true });
+      writeFileSync(join(directory, name), text);
+    }
+    return join(directory, Object.keys(files)[0] ?? '');
+  }
+
+  /** What a check finds; it must end with `code`. */
+  async function checked(handlers: string, code: number, args: readonly string[] = []) {
+    const run = await callCli(['handlers', 'check', '--json', ...args], { env: { HANDLERS: handlers } });
+    expect({ code: run.code, stderr: run.stderr }).toMatchObject({ code });
+    const { ok, findings }: { ok: boolean; findings: Finding[] } = JSON.parse(run.stdout);
+    expect(ok).toBe(code === 0);
+    return { of: (check: string) => present(findings.find((finding) => finding.check === check)) };
+  }
+
+  test('a kind without a handler is named with what to write, and the other checks go on', async () => {
+    const file = write({ 'handlers.mjs': 'export const handlers = { media_created() {} };' });
+    const { of } = await checked(file, 1, ['--strict']);
+    expect((await checked(file, 0)).of('kinds').result).toBe('warn');
+    expect(of('kinds').result).toBe('FAIL');
+    expect(of('kinds').detail).toContain("media_available: () => skip('not needed here')");
+  });
+
+  test('types that do not fit are told by file and line, with the project that they are of', async () => {
+    const file = write({
+      'src/handlers.ts': `import type { Handlers } from '${DOOR}';\nexport const handlers: Handlers = {\n  media_created: () => true,\n};\n`,
+      'package.json': '{ "type": "module" }',
+      'tsconfig.json': JSON.stringify({
+        extends: join(root, 'tsconfig.json'),
+        include: ['src'],
+        compilerOptions: { typeRoots: [join(root, 'node_modules/@types')] },
+      }),
+    });
+    expect((await checked(file, 0)).of('types').result).toBe('skipped'); // TypeScript is not installed there
+    write({
+      'node_modules/typescript/package.json': '{}',
+      'node_modules/typescript/bin/tsc': `process.argv[1] = ${JSON.stringify(join(root, 'node_modules/typescript/bin/tsc'))};
+      import(process.argv[1]);`,
+    });
+    const { result, detail } = (await checked(file, 1)).of('types');
+    expect(result).toBe('FAIL');
+    expect(detail).toMatch(/src\/handlers\.ts\(3,3\): error TS\d+: .*boolean/);
+  });
+
+  test.each([[['events', 'replay', '--all', '--run']], [['handlers']]])(
+    'hookkit %j ends, when the files of handlers leave a timer behind',
+    async (args) => {
+      const store = await desk().store();
+      await store.record(verified({ event: 'media_created' }));
+      const run = await runCli(args, {
+        env: { ...desk().env, HANDLERS: join(import.meta.dirname, 'handlers/ticking.ts') },
+      });
+      expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/./) });
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { writeNewApp } from '../../src/scaffold/new-app.ts';
-import { runCli } from '../support/run-cli.ts';
+import { callCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 
 /** A clone does not know where npm finds the kit. */
-const init = (...args: readonly string[]) => runCli(['init', '--kit', '1.2.3', ...args], { cwd: folder });
+const init = (...args: readonly string[]) => callCli(['init', '--kit', '1.2.3', ...args], { cwd: folder });
 
 const read = (path: string) => readFileSync(join(folder, path), 'utf8');
 
@@ -71,7 +71,7 @@ test('init writes nothing, names what is in the way and ends with 1, when files 
 });
 
 test('init says how to begin, when it is run in a clone, and names the recipes, when there is none of that name', async () => {
-  const inClone = await runCli(['init'], { cwd: folder });
+  const inClone = await callCli(['init'], { cwd: folder });
   expect(inClone.code).toBe(2);
   expect(inClone.stderr).toMatch(/npm pack[\s\S]*npx hookkit init\n$/);
   const unknown = await init('--recipe', 'fowrard');

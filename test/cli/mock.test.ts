@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { controlCatalogue, defaultTokens } from '../../src/mock/index.ts';
+import { kindNames } from '../../src/notification/kinds.ts';
 import { ask } from '../mock/support/api.ts';
 import { startReceiver } from '../mock/support/receiver.ts';
-import { startCli } from '../support/run-cli.ts';
+import { runCli, startCli } from '../support/run-cli.ts';
 
 test('hookkit mock says what it is, where it listens, its credentials and routes, then a line for each attempt, without its token, and ends with 0', async () => {
   const mock = startCli(['mock', '--virtual-clock', '--seed', '5'], { env: { MOCK_PORT: '0' } });
@@ -32,3 +33,14 @@ test('hookkit mock says what it is, where it listens, its credentials and routes
   mock.kill('SIGINT');
   expect(await mock.ended).toMatchObject({ code: 0, stderr: '' });
 });
+
+test('shows every kind handled and the forged one refused, when run once, and ends with 0', async () => {
+  const { code, stdout, stderr } = await runCli(['demo', '--once'], { env: { ADMIN_PORT: '0' } });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  for (const kind of kindNames)
+    expect(stdout).toMatch(new RegExp(`^${kind}\\b.* 200 accepted +handled .* ok$`, 'm'));
+  expect(stdout).toMatch(/^channel_active, forged +401 refused .* ok$/m);
+  expect(stdout).toMatch(/^media_created, delivered again +200 duplicate .* ok$/m);
+  expect(stdout).toMatch(/fails twice\) +200 accepted +handled +3 .* ok$/m);
+  expect(stdout).toMatch(/^channel_active, the older, late +200 accepted +skipped .* ok$/m);
+}, 60_000);

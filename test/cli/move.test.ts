@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open.ts';
 import { claimOne, HANDLED } from '../support/claiming.ts';
 import { commandsOf } from '../support/manual.ts';
 import { createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
-import { runCli } from '../support/run-cli.ts';
+import { callCli } from '../support/run-cli.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
@@ -30,7 +30,7 @@ test('moves every table and prints what both have, refuses while a program uses 
   await store.saveStep(claim, { name: 'step', result: '1' });
   await store.settle(claim, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
   const move = () =>
-    runCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], { cwd: directory });
+    callCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], { cwd: directory });
   expect(await move()).toMatchObject({ code: 1, stderr: expect.stringContaining('other programs use') });
   await store.close();
   const moved = await move();
@@ -43,7 +43,7 @@ test('moves every table and prints what both have, refuses while a program uses 
   const there = [...ofEvent, await to.secrets(), await to.quarantined()];
   expect(there.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1]);
   await to.close();
-  const former = await runCli(['events', 'list'], { cwd: directory, env: { DATABASE_URL: from } });
+  const former = await callCli(['events', 'list'], { cwd: directory, env: { DATABASE_URL: from } });
   expect(former).toMatchObject({ code: 1, stdout: '' });
   expect(former.stderr).toMatch(/everything in \S+from\.db was moved to another database/);
 });
@@ -74,7 +74,7 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
       .replace('npx hookkit ', '')
       .replace(/postgres:\S+/, url)
       .split(' ');
-    const done = await runCli(args, { cwd: directory, env });
+    const done = await callCli(args, { cwd: directory, env });
     expect(done.code).toBe(0);
     expect(done.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
   });

@@ -9,12 +9,12 @@ import { eventually } from '../support/eventually.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { only, present } from '../support/only.ts';
-import { type CliOptions, runCli } from '../support/run-cli.ts';
+import { type CliOptions, callCli } from '../support/run-cli.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
 
-const cli = (...args: string[]) => runCli(args, { env: desk().env, cwd: desk().directory });
+const cli = (...args: string[]) => callCli(args, { env: desk().env, cwd: desk().directory });
 
 test('quarantine list shows what waits and from whom, admit takes what a secret verifies, and drop the rest, of one webhook or of all', async () => {
   const store = await desk().store();
@@ -30,7 +30,7 @@ test('quarantine list shows what waits and from whom, admit takes what a secret 
   // A secret that serves all: what is signed with it verifies, and the rest stays.
   const env = { ...desk().env, WEBHOOK_SECRET: 'right' };
   const printed = async (...args: string[]) =>
-    (await runCli(['quarantine', ...args, '--json'], { env })).stdout;
+    (await callCli(['quarantine', ...args, '--json'], { env })).stdout;
   const quarantine = async (...args: string[]) => JSON.parse(await printed(...args));
   const waiting = ndjson(await printed('list', '--webhook', 'known'));
   expect(waiting).toHaveLength(3);
@@ -57,7 +57,7 @@ testOfFiles(
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     expect(parts()).toEqual(['copy.db.part']);
     copyFileSync(desk().path('receiver.db.key'), `${copy}.key`);
-    const found = await runCli(['events', 'list', '--json'], {
+    const found = await callCli(['events', 'list', '--json'], {
       env: { ...desk().env, DATABASE_URL: `sqlite:${copy}` },
     });
     expect(found.stdout.trim().split('\n')).toHaveLength(5);
@@ -113,7 +113,7 @@ test('status says from the database what the overview says, with 1 where somethi
 });
 
 const run = (args: readonly string[], options: CliOptions = {}) =>
-  runCli(args, { ...options, env: { ...desk().env, ...options.env } });
+  callCli(args, { ...options, env: { ...desk().env, ...options.env } });
 
 /** Records an event of a media whose handler left this state. */
 async function leave(state: readonly StateChange[], media_id = 'UUhbHm6C'): Promise<string> {

@@ -7,7 +7,7 @@ import { DEAD, settleAll } from '../support/claiming.ts';
 import { inColumn } from '../support/engine.ts';
 import { deskForEachTest, ndjson } from '../support/event-desk.ts';
 import { hostileIn, SPOOF } from '../support/hostile-text.ts';
-import { programEnv, runCli } from '../support/run-cli.ts';
+import { callCli, programEnv } from '../support/run-cli.ts';
 import { verifiedBody } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -64,7 +64,7 @@ const notification = {
 
 /** What a command prints has nothing hostile in it, and something of what it was made from. */
 async function printed(args: readonly string[]) {
-  const { stdout, stderr, code } = await runCli(args, { env: desk().env, cwd: desk().directory });
+  const { stdout, stderr, code } = await callCli(args, { env: desk().env, cwd: desk().directory });
   expect({ args, hostile: hostileIn(stdout + stderr) }).toEqual({ args, hostile: [] });
   return { stdout, stderr, code };
 }

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { moment, resource, waitingTime, wholeNumber } from '../../src/cli/options.ts';
-import { runCli } from '../support/run-cli.ts';
+import { callCli, runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -15,9 +15,10 @@ beforeAll(async () => {
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(args, { cwd: directory, env });
+const runHere: typeof run = (args, env = {}) => callCli(args, { cwd: directory, env });
 
 test('hookkit --help tells what there is, and ends with 0, whether handlers load or not', async () => {
-  const { code, stdout, stderr } = await run(['--help'], { HANDLERS: join(directory, 'throws.ts') });
+  const { code, stdout, stderr } = await runHere(['--help'], { HANDLERS: join(directory, 'throws.ts') });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/serve.*demo.*dev.*mock.*events.*webhooks.*quarantine.*handlers.*state.*secrets/s);
 });
@@ -35,7 +36,7 @@ const wrong: readonly (readonly [command: string, told: RegExp])[] = [
 
 test.each(wrong)('hookkit %s is refused with 2, and says what is wrong', async (command, told) => {
   const args = command.split(' ').filter(Boolean);
-  const { code, stdout, stderr } = await run(args.map((arg) => (arg === 'EMPTY' ? '' : arg)));
+  const { code, stdout, stderr } = await runHere(args.map((arg) => (arg === 'EMPTY' ? '' : arg)));
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(told);
 });
@@ -53,9 +54,24 @@ test.each([
   ['webhooks create --name a --site b --all-events --url https://u:hidden@your.host/'],
   ['move --from postgres://u:hidden@your.host/d --to sqlite:x.db'],
 ])('hookkit %s is refused with 2, and shows no password', async (command) => {
-  const { code, stdout, stderr } = await run(command.split(' '));
+  const { code, stdout, stderr } = await runHere(command.split(' '));
   expect(code).toBe(2);
   expect(stdout + stderr).not.toContain('hidden');
+});
+
+test('a command ends by itself, when it has looked at a database or changed it, in a process of its own', async () => {
+  const env = { DATABASE_URL: `sqlite:${join(directory, 'ends.db')}` };
+  const commands = [
+    'pause --reason any',
+    'resume',
+    'state show media:1',
+    'quarantine list',
+    'webhooks list --stored',
+    'status',
+  ];
+  const imported = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: 'its-secret' });
+  const runs = await Promise.all(commands.map((command) => run(command.split(' '), env)));
+  expect([imported, ...runs].map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0, 1]);
 });
 
 test('a file of settings is named with its mistakes, and the environment goes before it, with 2', async () => {

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import {
   combineHandlers,
@@ -6,6 +8,8 @@ import {
   type Handlers,
   skip,
 } from '../../src/dispatch/handler.ts';
+import { fail, parseReturned, retry } from '../../src/dispatch/outcome.ts';
+import { runStateOf } from '../../src/dispatch/resource-state.ts';
 
 const nothing = async () => {};
 
@@ -33,4 +37,153 @@ describe('combineHandlers', () => {
       new TypeError('two handlers for unknown: write one for both'),
     );
   });
+});
+
+const DAYS_30 = 30 * 86_400_000;
+/** What a caller without types may give. */
+const given = (value: unknown) => value as never;
+
+describe('skip, retry and fail', () => {
+  test.each([undefined, null, 5, { a: 1 }, new Error('x'), Symbol('s'), Buffer.from('b')])(
+    'throw, when the reason is %p, which is no string, with an error that says what it may be',
+    (reason) => {
+      const error = /reason of (skip|fail|retry)\(\) must be a string, and this handler gave /;
+      for (const make of [skip, fail, (why: never) => retry({ reason: why })])
+        expect(() => make(given(reason))).toThrow(error);
+    },
+  );
+
+  test.each([Number.NaN, -1, 999, DAYS_30 + 1, Number.POSITIVE_INFINITY, '60000', 5n, null, new Date()])(
+    'throw, when after is %p, with an error that says what came and what it may be',
+    (after) => {
+      expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
+        /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
+      );
+    },
+  );
+});
+
+describe('the return value of a handler', () => {
+  test.each([1000, 1000.5, DAYS_30, undefined])('counts, when after is %p', (after) => {
+    expect(parseReturned(retry({ reason: 'r', after: given(after) }))).toEqual({
+      type: 'retry',
+      reason: 'r',
+      after,
+    });
+  });
+
+  test('has its reason cut at 4,000 characters, when it is longer', () => {
+    expect(parseReturned(skip('x'.repeat(4001)))).toEqual(skip('x'.repeat(4000)));
+    expect(parseReturned(fail(`${'x'.repeat(3999)}😀`))).toEqual(fail(`${'x'.repeat(3999)}\ufffd`));
+  });
+
+  test.each([
+    [true, 'true'],
+    [{ type: 'handled' }, "{ type: 'handled' }"],
+  ])('is an error, when it is %p, which names what came and what may come', (value, text) => {
+    const returned = parseReturned(value);
+    expect(returned).toEqual({ type: 'error', reason: expect.stringContaining(text) });
+    expect(returned).toHaveProperty('reason', expect.stringContaining('skip(), retry() or fail()'));
+  });
+});
+
+const RESOURCE = 'media:media-1';
+const MOST_BYTES = 65_536;
+
+/** What comes back of a value, or the error with which it is refused. */
+function kept(value: unknown): unknown {
+  const { state } = runStateOf(RESOURCE, []);
+  try {
+    state.set('value', value as object);
+    return state.get('value');
+  } catch (error) {
+    return error;
+  }
+}
+
+test.each<[string, unknown, unknown]>([
+  ['a text', 'a', 'a'],
+  ['a list', [1, { a: [] }], [1, { a: [] }]],
+  ['a Date', new Date(0), '1970-01-01T00:00:00.000Z'],
+  ['a URL in an object', { at: new URL('https://example.com/a') }, { at: 'https://example.com/a' }],
+  ['a member that is undefined', { a: 1, b: undefined }, { a: 1 }],
+])('a value of ctx.state comes back as JSON has it, when it is %s', (_, value, expected) => {
+  expect(kept(value)).toEqual(expected);
+});
+
+test.each<[string, unknown]>([
+  ['NaN', Number.NaN],
+  ['a Date that is none', new Date(Number.NaN)],
+  ['undefined', undefined],
+  ['a BigInt', 1n],
+  ['a function', () => 1],
+  ['a Map', new Map()],
+  ['a promise', Promise.resolve(1)],
+  ['a gap in a list', Array(1)],
+])('a value of ctx.state is refused, when it is %s, wherever that stands', (_, value) => {
+  for (const given of [value, [value], { a: [{ b: value }] }]) {
+    if (value === undefined && !Array.isArray(given) && given !== value) continue;
+    expect(kept(given)).toMatchObject({
+      message: expect.stringMatching(/^the value "value" of ctx.state cannot be stored: /),
+    });
+  }
+});
+
+test('a copy is stored, and every get gives another one', () => {
+  const { state, end } = runStateOf(RESOURCE, []);
+  const value = { list: [1] };
+  state.set('a', value);
+  value.list.push(2);
+  // @ts-expect-error what get gives is readonly
+  state.get<typeof value>('a')?.list.push(3);
+  expect(state.get('a')).toEqual({ list: [1] });
+  expect(end()).toEqual([{ name: 'a', value: '{"list":[1]}' }]);
+});
+
+test('only what changed is stored, in the end, and nothing can be changed after it', () => {
+  const before = [
+    { name: 'a', value: '1' },
+    { name: 'b', value: '2' },
+    { name: '__proto__', value: '3' },
+  ];
+  const { state, end } = runStateOf(RESOURCE, before);
+  state.set('a', 7);
+  state.set('a', 1);
+  state.delete('b');
+  state.set('c', null);
+  expect(state.get('__proto__')).toBe(3);
+  expect(end()).toEqual([
+    { name: 'b', value: null },
+    { name: 'c', value: 'null' },
+  ]);
+  expect(() => state.set('a', 2)).toThrow(/the handler has ended/);
+  expect(() => state.delete('a')).toThrow(/the handler has ended/);
+});
+
+test.each(['', 'x'.repeat(201), 42, undefined, '\ud800', 'a\0b'])(
+  'a name is refused, when it is %j',
+  (name) => {
+    const { state } = runStateOf(RESOURCE, []);
+    const given = name as string;
+    for (const work of [() => state.get(given), () => state.set(given, 1), () => state.delete(given)])
+      expect(work).toThrow(/the name of a value of ctx.state must be a string of 1 to 200 characters/);
+  },
+);
+
+test('a resource takes 64 KB, names included, and not a byte more; what is deleted or replaced makes room again', () => {
+  const { state } = runStateOf(RESOURCE, [{ name: 'other', value: '1' }]); // six bytes
+  const room = MOST_BYTES - 6 - 2 - 2; // the name é and two quotation marks
+  expect(() => state.set('é', 'x'.repeat(room + 1))).toThrow(RangeError);
+  state.set('é', 'x'.repeat(room));
+  expect(() => state.set('a', 1)).toThrow(`the state of ${RESOURCE} would take ${MOST_BYTES + 2} bytes`);
+  state.set('é', 'small');
+  state.delete('other');
+  state.set('a', 'x'.repeat(60_000));
+});
+
+const script = fileURLToPath(new URL('../support/hostile-handlers.ts', import.meta.url));
+
+test('a process goes on, every event ends by its own attempts, and no lane is blocked, whatever handlers return, throw, pass and leave behind', () => {
+  const told = execFileSync(process.execPath, [script], { encoding: 'utf8' });
+  expect(told).toMatch(/^\d{3} handlers\n$/);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
-import { runCli, startCli } from '../support/run-cli.ts';
+import { callCli, runCli, startCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -25,7 +25,7 @@ test('a relative path begins at the folder of the project, wherever the command 
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' }, tell);
   expect(Object.keys(handlers)).toHaveLength(13);
   const env = { HANDLERS: './test/scenarios/handlers/none.ts' };
-  const { stdout } = await runCli(['handlers', '--json'], { cwd: directory, env });
+  const { stdout } = await callCli(['handlers', '--json'], { cwd: directory, env });
   expect(JSON.parse(stdout)[0]).toMatchObject({ kind: 'media_created', handler: false });
 });
 

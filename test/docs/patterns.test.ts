@@ -19,7 +19,7 @@ import { placed, snippetsOf } from '../support/snippets.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const snippets = [...snippetsOf('docs/guide.md'), ...snippetsOf('docs/patterns.md')];
-const HISTORIES = { random: size({ small: 4, full: 400 }), most: size({ small: 12, full: 400 }) };
+const HISTORIES = { random: size({ small: 3, full: 400 }), most: size({ small: 8, full: 400 }) };
 const CRASHES = { random: size({ small: 0, full: 20 }), most: size({ small: 2, full: 20 }) };
 const TRACKS = size({ small: 30, full: 100 });
 const MEDIA = { media_id: 'UUhbHm6C' };

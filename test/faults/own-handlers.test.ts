@@ -13,7 +13,7 @@ const inRepository = isRepository ? test : test.skip;
 
 /** Tests that play the demo, start processes that handle, read the sources, and type what the manual says. */
 const PART = [
-  'test/cli/demo',
+  'test/cli/mock',
   'test/cli/handlers',
   'test/receiver/service',
   'test/cli/operating',

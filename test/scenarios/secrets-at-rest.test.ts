@@ -8,7 +8,7 @@ import { databaseForEachTest, ENGINE, testOfFiles } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
-import { runCli } from '../support/run-cli.ts';
+import { callCli, runCli } from '../support/run-cli.ts';
 import { runService } from '../support/running-service.ts';
 import { startProcess } from '../support/service-process.ts';
 
@@ -47,7 +47,7 @@ async function everything(): Promise<Map<string, Buffer>> {
 
 test('files and tables show no secret, nor does the log, when the server is killed under traffic, and nothing opens without the key', async () => {
   const env = { ...database().env, LOG_LEVEL: 'trace' };
-  const run = await runCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: SECRET });
+  const run = await callCli(['webhooks', 'import', '--id', 'hook0001'], { env, stdin: SECRET });
   expect(run.code).toBe(0);
   const service = await startProcess(env);
   const store = await database().open();
@@ -71,7 +71,7 @@ test('files and tables show no secret, nor does the log, when the server is kill
 const envOf = (key: Buffer) => ({ ...database().env, SECRETS_KEY: key.toString('base64') });
 
 const rekey = (key: Buffer, stdin: string, ...more: readonly string[]) =>
-  runCli(['secrets', 'rekey', '--json', ...more], { env: envOf(key), stdin });
+  callCli(['secrets', 'rekey', '--json', ...more], { env: envOf(key), stdin });
 
 const statusOfAnother = async (url: string) =>
   (await deliver(url, bodyOf(900), 'perhaps-a-new-secret')).status;

@@ -4,7 +4,7 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { HANDLED, settleAll } from './claiming.ts';
 import { databaseForEachTest } from './engine.ts';
 import { SECRET } from './notifications.ts';
-import { type CliOptions, runCli } from './run-cli.ts';
+import { type CliOptions, callCli } from './run-cli.ts';
 import { startProcess } from './service-process.ts';
 import { verified } from './verified-notification.ts';
 
@@ -35,7 +35,7 @@ export function deskForEachTest() {
       /** Records so many events of so many media, a second apart, and handles them. */
       fill: async (count: number, media = count) => fill(await database.open(), count, media),
       events: (args: readonly string[], options: CliOptions = {}) =>
-        runCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory }),
+        callCli(['events', ...args], { ...options, env: { ...env, ...options.env }, cwd: directory }),
       /** Serves in a process of its own. */
       serve: (own: Readonly<Record<string, string>> = {}) =>
         startProcess({ ...env, LEASE_MS: '500', ...own }),

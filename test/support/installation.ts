@@ -3,7 +3,7 @@ import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { ENGINE, testDatabase } from './engine.ts';
 import { startProviderProxy } from './provider-proxy.ts';
-import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
+import { type CliOptions, type CliRun, callCli } from './run-cli.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -33,7 +33,10 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
   const outputs: string[] = [];
   const servers: ServiceProcess[] = [];
   const cli = async (args: readonly string[], options: CliOptions = {}): Promise<CliRun> => {
-    const run = await runCli(args, { ...options, env: { ...env, ...options.env } });
+    const run = await callCli(args, {
+      ...options,
+      env: { ...env, ...options.env },
+    });
     outputs.push(run.stdout, run.stderr);
     return run;
   };

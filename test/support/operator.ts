@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
-import { type CliOptions, type CliRun, sampleHandlers } from './run-cli.ts';
+import { type CliRun, callCli, sampleHandlers } from './run-cli.ts';
 import { startProcess } from './service-process.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
@@ -29,7 +29,23 @@ const stubs = (newHost: string) => ({
   while [ $# -gt 1 ]; do cp -p "$1" "$to" || exit 1; shift; done`,
 });
 
-async function inShell(command: string, options: Pick<CliOptions, 'cwd' | 'env'>): Promise<CliRun> {
+interface Place {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Runs a hookkit command that needs nothing of a shell but quotes and a file for what it prints. Undefined for any other. */
+async function inProcess(command: string, place: Place): Promise<CliRun | undefined> {
+  const [, typed, file] = /^npx hookkit ((?:'[^']*'|[^'"|<>$&;`*\\])+?)(?: > (\S+))?$/.exec(command) ?? [];
+  const args = typed?.match(/'[^']*'|\S+/g)?.map((arg) => arg.replaceAll("'", ''));
+  if (!args) return undefined;
+  const run = await callCli(args, place);
+  if (file === undefined) return run;
+  writeFileSync(join(place.cwd, file), run.stdout);
+  return { ...run, stdout: '' };
+}
+
+async function inShell(command: string, options: Place): Promise<CliRun> {
   const child = spawn('sh', ['-c', command], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),
@@ -67,8 +83,8 @@ export async function operatorAt(installation: Installation, name = 'clone') {
     /** Types a command. It must succeed, unless told otherwise. */
     async type(command: string, { code: expected } = { code: 0 }): Promise<CliRun> {
       const typed = [...here].reduce((line, [there, own]) => line.replaceAll(there, own), command);
-      const path = `${bin}:${process.env.PATH}`;
-      const { stdout, stderr, code } = await inShell(typed, { cwd: directory, env: { ...env, PATH: path } });
+      const place = { cwd: directory, env: { ...env, PATH: `${bin}:${process.env.PATH}` } };
+      const { stdout, stderr, code } = (await inProcess(typed, place)) ?? (await inShell(typed, place));
       installation.outputs.push(stdout, stderr);
       if (code !== expected) throw new Error(`${typed}\nended with ${code}:\n${stdout}${stderr}`);
       return { code, stdout, stderr };

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
@@ -55,7 +56,52 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   return { code, stdout, stderr };
 }
 
-/** The same, to look at what it says and to send it a signal while it runs. */
+/** The calls of one suite, which come one after the other: they share the process. */
+let calls: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs `hookkit` in this process, which takes some milliseconds: for commands of which the point is what they do. Files of handlers are
+ * loaded once. One has its own process all the same, if it is to be told of, or a thread would end it within an endless loop.
+ */
+export function callCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  if (options.onSpawn || /^(handlers try|events check)\b/.test(args.join(' '))) return runCli(args, options);
+  const called = calls.then(() => call(args, options));
+  calls = called.catch(() => {});
+  return called;
+}
+
+async function call(args: readonly string[], { env, stdin = '', cwd = tmpdir() }: CliOptions) {
+  const { run } = await import('../../src/cli/main.ts');
+  const before = process.cwd();
+  const own = { env: process.env, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
+  const [stdout, stderr] = [new Sink(), new Sink()];
+  const streams = { stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]), stdout, stderr };
+  replace({ env: { ...programEnv, ...env }, ...streams, exit() {} }); // a command that loads handlers ends its process later
+  process.chdir(cwd);
+  try {
+    const code = await run(args);
+    return { code, stdout: stdout.written, stderr: stderr.written };
+  } finally {
+    process.chdir(before);
+    replace(own);
+  }
+}
+
+/** Gives this suite's `process` other members. */
+function replace(members: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(members))
+    Object.defineProperty(process, name, { value, configurable: true, writable: true });
+}
+
+class Sink extends Writable {
+  written = '';
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.written += chunk;
+    done();
+  }
+}
+
+/** Runs it in a process of its own, to look at what it says and to send it a signal while it runs. */
 export function startCli(args: readonly string[], options: CliOptions = {}) {
   let child: ChildProcess | undefined;
   let said = '';

@@ -1,0 +1,150 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, jest, test } from '@jest/globals';
+import { claimOne, SKIPPED } from '../../support/claiming.ts';
+import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
+import { eventsIn } from '../../support/events-in.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startCli } from '../../support/run-cli.ts';
+import { verified, verifiedBody } from '../../support/verified-notification.ts';
+
+const desk = deskForEachTest();
+
+test('shows the newest first and how to go on, when there are more than the limit, page by page', async () => {
+  await desk().fill(5);
+  const first = await desk().events(['list', '--limit', '2', '--json']);
+  expect(ndjson(first.stdout).map(({ resource }) => resource)).toEqual(['media:media004', 'media:media003']);
+  const [, before = ''] = /^there are more: --before (\S+)\n$/.exec(first.stderr) ?? [];
+  const second = await desk().events(['list', '--limit', '3', '--json', '--before', before]);
+  expect(ndjson(second.stdout).map(({ resource }) => resource)).toEqual([
+    'media:media002',
+    'media:media001',
+    'media:media000',
+  ]);
+  expect(second).toMatchObject({ code: 0, stderr: '' });
+});
+
+test.each([
+  ['--kind channels --kind unknown:', ['media:nameless', 'channel:live']],
+  [
+    '--status pending --site site-2 --q "title":"50% --since 2026-11-19T12:59:00+01:00 --until 2026-11-20',
+    ['media:other'],
+  ],
+])('shows only those, when filtered by %s', async (filter, expected) => {
+  const store = await desk().store();
+  const noon = Date.UTC(2026, 10, 19, 12);
+  await store.record(verified({ media_id: 'first', at: noon - 86_400_000 }));
+  await store.record(
+    verified({
+      media_id: 'other',
+      event: 'media_deleted',
+      site_id: 'site-2',
+      webhook_id: 'webhook-2',
+      title: '50%',
+      at: noon - 1,
+    }),
+  );
+  const event_time = new Date(noon).toISOString();
+  await store.record(verifiedBody({ event: 'channel_idle', channel_id: 'live', event_time }));
+  await store.record(verifiedBody({ media_id: 'nameless' }));
+  const { stdout } = await desk().events(['list', '--json', ...filter.split(' ')]);
+  expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
+});
+
+test('shows one event, when its id is given, with what runs it, its attempts and its payload, and ends with 1 where there is none', async () => {
+  const store = await desk().store();
+  const { id } = await store.record(verified());
+  const owner = 'receiver-1';
+  const claim = await claimOne(store, { owner });
+  expect((await desk().events(['show', id])).stdout).toMatch(/^running +\{.*"instance":"receiver-1"\}$/m);
+  await store.settle(claim, SKIPPED);
+  const { stdout } = await desk().events(['show', id]);
+  expect(stdout).toMatch(/^status +skipped$/m);
+  expect(stdout).toMatch(/^ {4}"media_id": "media-1",$/m);
+  expect(stdout).toMatch(/^first +1 +\S+ +\d+ ms +skipped +receiver-1 +not for us$/m);
+  const json = await desk().events(['show', id, '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    id,
+    status: 'skipped',
+    body: verified().body,
+    last_error: 'not for us',
+    history: [{ replay: 0, attempt: 1, outcome: 'skipped', instance: 'receiver-1' }],
+  });
+  const none = await desk().events(['show', 'loyw3uqg-0123456789abcdef0123']);
+  expect(none).toMatchObject({ code: 1, stdout: '' });
+});
+
+describe('export', () => {
+  jest.setTimeout(90_000); // processes on a busy machine
+
+  function drafts({ directory }: EventDesk): string[] {
+    return readdirSync(directory).filter((name) => name.endsWith('.draft'));
+  }
+
+  test('writes every event in the order in which they came, when more than a page of them is exported', async () => {
+    await desk().fill(450);
+    const { code, stdout, stderr } = await desk().events(['export']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = ndjson(stdout);
+    expect(lines).toHaveLength(450);
+    const ids = { media_id: 'media449', webhook_id: 'webhook1', site_id: 'site0001' };
+    const { body } = verified({ at: Date.UTC(2026, 0, 1) + 449_000, ...ids });
+    const received_at = '2026-01-01T00:07:29.250Z';
+    expect(lines[449]).toEqual({ v: 1, body, received_at, webhook_id: 'webhook1' });
+    const times = lines.map((line) => line.received_at);
+    expect(times).toEqual(times.toSorted());
+  });
+
+  /** Bodies so large that a busy machine sees the export at work. */
+  const ENLARGE = {
+    sqlite: `UPDATE events SET body = json_set(body, '$.x', hex(zeroblob(20000)))`,
+    postgres: `UPDATE hookkit.events SET body = jsonb_set(body::jsonb, '{x}', to_jsonb(repeat('0', 40000)))::text`,
+  };
+
+  test('says how far it got and leaves nothing, when Ctrl-C is pressed, and ends with 1', async () => {
+    await desk().fill(3000);
+    await desk().database.execute(ENLARGE);
+    const file = desk().write('r.ndjson', '{"body":"old"}\n');
+    const { directory: cwd, env } = desk();
+    const run = startCli(['events', 'export', '--out', file], { env, cwd });
+    await eventually('the draft is there', () => drafts(desk()).length > 0);
+    run.kill('SIGINT');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(1);
+    expect(stderr).toBe('hookkit: interrupted: the recording is not complete\n');
+    expect(readFileSync(file, 'utf8')).toBe('{"body":"old"}\n');
+    expect(drafts(desk())).toEqual([]);
+  });
+});
+
+const HOUR_MS = 3_600_000;
+
+async function bodies(): Promise<number> {
+  const events = await eventsIn(await desk().store());
+  return events.filter(({ body }) => body !== undefined).length;
+}
+
+/** Makes what has ended have ended so many hours earlier. */
+function endedEarlier(hours: number): Promise<void> {
+  const set = `SET ended_at = ended_at - ${hours * HOUR_MS}`;
+  return desk().database.execute({
+    sqlite: `UPDATE events ${set}`,
+    postgres: `UPDATE hookkit.events ${set}`,
+  });
+}
+
+test('removes what ended long enough ago and the filter means, in steps, and nothing when run dry', async () => {
+  await desk().fill(450, 3);
+  await (await desk().store()).record(verified());
+  const tooYoung = await desk().events(['prune', '--older-than', '1h']);
+  expect(tooYoung).toMatchObject({ code: 0, stdout: '0 events were pruned\n' });
+  await endedEarlier(2);
+  const filter = ['prune', '--older-than', '1ms', '--resource', 'media:media001'];
+  expect((await desk().events([...filter, '--dry-run'])).stdout).toBe('150 events would be pruned\n');
+  expect(await bodies()).toBe(451);
+  expect((await desk().events(filter)).stdout).toBe('150 events were pruned\n');
+  expect(await bodies()).toBe(301);
+  expect(await (await desk().store()).count({ resource: 'media:media001' })).toBe(150);
+  const rest = await desk().events(['prune', '--older-than', '1ms', '--json']);
+  expect(JSON.parse(rest.stdout)).toEqual({ pruned: 300, dry_run: false });
+  expect(await bodies()).toBe(1);
+});

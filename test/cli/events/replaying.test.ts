@@ -1,0 +1,144 @@
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import type { EventStore } from '../../../src/store/event-store.ts';
+import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
+import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
+import { eventsIn } from '../../support/events-in.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type ListeningReceiver, listeningReceiver } from '../../support/listening-receiver.ts';
+import { only, present } from '../../support/only.ts';
+import { recordedLine } from '../../support/recorded-lines.ts';
+import { startCli } from '../../support/run-cli.ts';
+import { size } from '../../support/sizes.ts';
+import { verified } from '../../support/verified-notification.ts';
+
+const desk = deskForEachTest();
+jest.setTimeout(90_000); // processes on a busy machine
+
+test('changes nothing, when run dry, and shows how many it would be and the first few', async () => {
+  await desk().fill(8);
+  const store = await desk().store();
+  await store.prune(Date.now() + 1, 1, [present((await eventsIn(store, {}, 8)).at(-1)).seq]);
+  await store.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
+  const { code, stdout, stderr } = await desk().events(['replay', '--dry-run']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^7 events would be replayed, the first of them:\n/);
+  expect(stdout.match(/media:media00\d/g)).toEqual([1, 2, 3, 4, 5].map((number) => `media:media00${number}`));
+  expect(stderr).toBe(
+    '1 more are pending or running: they are handled anyway\n1 more cannot be replayed: their bodies were pruned\n',
+  );
+  expect(await store.count({ status: 'handled' })).toBe(8);
+  const json = JSON.parse((await desk().events(['replay', '--dry-run', '--json'])).stdout);
+  expect(json).toMatchObject({ dry_run: true, replayable: 7, under_way: 1, pruned: 1 });
+});
+
+test('nothing to replay is an error, unless that is allowed', async () => {
+  await desk().fill(1);
+  const replay = async (...more: string[]) =>
+    (await desk().events(['replay', '--status', 'dead', ...more])).code;
+  expect([await replay(), await replay('--dry-run', '--allow-empty')]).toEqual([1, 0]);
+});
+
+test('forgets what ctx.once has done, when told to reset steps, and keeps it otherwise', async () => {
+  await desk().fill(1);
+  const store = await desk().store();
+  const [{ id = '' } = {}] = await eventsIn(store, {}, 1);
+  await store.replay({});
+  await doSteps(store, id, { announce: '1' }, HANDLED);
+  await desk().events(['replay', '--all']);
+  expect(await store.steps(id)).toHaveLength(1);
+  await settleAll(store, HANDLED);
+  await desk().events(['replay', '--all', '--reset-steps']);
+  expect(await store.steps(id)).toEqual([]);
+});
+
+describe('over HTTP', () => {
+  jest.setTimeout(90_000); // processes on a busy machine
+
+  let receiver: ListeningReceiver | undefined;
+  afterEach(async () => {
+    await receiver?.close();
+    receiver = undefined;
+  });
+
+  async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise<ListeningReceiver> {
+    receiver = await listeningReceiver(answer);
+    return receiver;
+  }
+
+  test('keeps the gaps between event times, when stdin is sent as new', async () => {
+    const { url, taken } = await listen();
+    const stdin = [0, 7, 2].map((number) => recordedLine(number)).join('\n');
+    const args = ['replay', '--to', url, '--from', '-', '--as-new'];
+    const env = { WEBHOOK_SECRET: SECRET };
+    expect(await desk().events(args, { env, stdin })).toMatchObject({ code: 0 });
+    const times = taken.map(({ body }) => Date.parse(String(body.event_time)));
+    expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 7000, 2000]);
+    expect(Math.max(...times)).toBeGreaterThan(Date.UTC(2026, 0, 2));
+  });
+
+  test('tells broken lines with their numbers, when a recording has some, sends the rest and ends with 1', async () => {
+    const { url, taken } = await listen();
+    const lines = [recordedLine(0), 'garbage', '{"v":2}', '', recordedLine(4), recordedLine(5).slice(0, 50)];
+    const args = ['replay', '--to', url, '--from', '-'];
+    const run = await desk().events(args, { stdin: lines.join('\n'), env: { WEBHOOK_SECRET: SECRET } });
+    expect(run.code).toBe(1);
+    expect(run.stderr.match(/^line \d/gm)).toEqual(['line 2', 'line 3', 'line 6']);
+    expect(run.stdout).toMatch(/^broken line +3$/m);
+    expect(run.stdout).toMatch(/^accepted +2$/m);
+    expect(taken.map(({ body }) => body.media_id)).toEqual(['media000', 'media004']);
+  });
+
+  test('sends nothing, when no secret is known for the webhook, and ends with 1', async () => {
+    const { url, taken } = await listen();
+    const file = desk().write('r.ndjson', recordedLine(0));
+    const run = await desk().events(['replay', '--to', url, '--from', file, '--json']);
+    expect(run.code).toBe(1);
+    expect(JSON.parse(run.stdout)).toEqual({ 'no secret': 1 });
+    expect(taken).toEqual([]);
+  });
+});
+
+describe('a replay in rounds', () => {
+  jest.setTimeout(120_000); // processes on a busy machine
+
+  const MANY = size({ small: 3000, full: 6000 });
+
+  /** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
+  async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
+    const { status, nextAttemptAt } = only((await store.search({}, { limit: 1 }, 'oldest')).events);
+    if (status !== 'pending') return 'not reset';
+    return nextAttemptAt === undefined ? 'ready' : 'held';
+  }
+
+  /** Starts a replay of everything, and gives it a signal once its first event stands so. */
+  async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
+    const store = await desk().store();
+    const { directory: cwd, env } = desk();
+    const run = startCli(['events', 'replay', '--all'], { env, cwd });
+    await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
+    run.kill(signal);
+    const ended = await run.ended;
+    const events = await eventsIn(store, {}, MANY);
+    const pending = events.filter(({ status }) => status === 'pending');
+    const ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined);
+    return { store, ...ended, pending: pending.length, ready: ready.length };
+  }
+
+  test.each(['held', 'ready'] as const)(
+    'has lost nothing, when it is killed while events are %s, and a second run replays each once',
+    async (wanted) => {
+      await desk().fill(MANY, 50);
+      const { store, pending, ready } = await replayUntil(wanted, 'SIGKILL');
+      expect([pending % 500, ready % 500]).toEqual([0, 0]); // whole steps only
+      if (wanted === 'held') expect(ready).toBe(0);
+      else expect(pending).toBe(MANY);
+      expect(ready).toBeLessThan(MANY);
+      const { stdout } = await desk().events(['replay', '--all', '--json']);
+      const underWay = ready > 0 ? { under_way: ready } : {};
+      expect(JSON.parse(stdout)).toEqual({ replayed: MANY - ready, ...underWay });
+      const events = await eventsIn(store, {}, MANY);
+      expect(events.every(({ replays }) => replays === 1)).toBe(true);
+      expect(events.every(({ nextAttemptAt }) => nextAttemptAt === undefined)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,246 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseConfig } from '../../src/config.ts';
+import { notification, PATH, SECRET } from '../support/genuine.ts';
+import { tokenOf } from '../support/hs256.ts';
+import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { describeWithPostgres } from '../support/shared-postgres.ts';
+import { describeWith } from '../support/tools.ts';
+import { NginxHere, type Sent } from './nginx-here.ts';
+
+const shipped = (file: string) =>
+  readFileSync(new URL(`../../deploy/compose/${file}`, import.meta.url), 'utf8');
+const compose = shipped('compose.yaml');
+
+test('sets variables that are valid, when receivers are started as deploy/compose/ has it', () => {
+  const [, block = ''] = /^ {2}environment:\n((?: {4}.*\n)+)/m.exec(compose) ?? [];
+  const given = Object.fromEntries(
+    [...block.matchAll(/^ {4}(\w+): "?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  expect(Object.keys(given).toSorted()).toEqual([
+    ...['DATABASE_POOL', 'DATABASE_URL', 'PGPASSWORD', 'PROVIDER_API_SECRET', 'SECRETS_KEY', 'TRUST_PROXY'],
+  ]);
+  const env = { ...given, SECRETS_KEY: SECRETS_KEY.toString('base64') };
+  expect(parseConfig(env)).toMatchObject({ TRUST_PROXY: 1, DATABASE_POOL: 10, ...{ PORT: 3000 } });
+  // Whoever reads the file, the process list or `docker inspect` of the image finds no password.
+  for (const name of ['PGPASSWORD', 'PROVIDER_API_SECRET', 'SECRETS_KEY'])
+    expect(given[name]).toMatch(/^\$\{\w+:\?\}$/);
+});
+
+test('names the same receivers, when both files of deploy/compose/ name them', () => {
+  const services = [...compose.matchAll(/^ {2}(receiver-\d): \*receiver$/gm)].map(([, name]) => name);
+  const upstream = [...shipped('nginx.conf').matchAll(/^ {2}server (receiver-\d):3000 /gm)];
+  expect(services).toHaveLength(3);
+  expect(upstream.map(([, name]) => name)).toEqual(services);
+});
+
+describeWithPostgres('three receivers on one PostgreSQL', (server) => {
+  describeWith('nginx', 'behind nginx, with the file in deploy/compose/', () => {
+    let name: string;
+    let nginx: NginxHere;
+    let env: Readonly<Record<string, string>>;
+    const receivers: ServiceProcess[] = [];
+
+    beforeAll(async () => {
+      name = await createDatabase(server);
+      env = {
+        DRAIN_MS: '3000',
+        DATABASE_URL: server.url(name),
+        DATABASE_POOL: '3',
+        SECRETS_KEY: SECRETS_KEY.toString('base64'),
+        WEBHOOK_SECRET: SECRET,
+        TRUST_PROXY: '1',
+      };
+      receivers.push(...(await Promise.all([1, 2, 3].map(() => startProcess(env)))));
+      const hosts = receivers.map(({ url }, index): [string, string] => [
+        `receiver-${index + 1}:3000`,
+        new URL(url).host,
+      ]);
+      nginx = await NginxHere.prepare(shipped('nginx.conf'), hosts);
+      await nginx.start();
+    });
+    afterAll(async () => {
+      await nginx.stop();
+      for (const { child } of receivers) child.kill('SIGKILL');
+      await Promise.all(receivers.map(({ exited }) => exited));
+      await dropDatabase(server, name);
+    });
+
+    const send = (media: string) => {
+      const body = JSON.stringify(notification({ media_id: media }));
+      const headers = { authorization: `Bearer ${tokenOf(body, SECRET)}` };
+      return nginx.ask(PATH, { method: 'POST', headers, body });
+    };
+    const statusOf = async (media: string) => (await send(media)).status;
+
+    test('refuse and lose nothing, when one is killed and another stopped meanwhile', async () => {
+      const statuses: number[] = [];
+      const sendTen = async (from: number) => {
+        for (let n = from; n < from + 10; n++) statuses.push(await statusOf(`m${n}`));
+      };
+      await sendTen(0);
+      receivers[0]?.child.kill('SIGKILL');
+      await sendTen(10);
+      receivers[1]?.child.kill('SIGTERM');
+      await sendTen(20);
+      expect(statuses).toEqual(statuses.map(() => 200));
+      const count = () =>
+        connected(server.url(name), async (client) => {
+          const { rows } = await client.query('SELECT count(*)::integer AS n FROM hookkit.events');
+          return rows[0].n;
+        });
+      expect(await count()).toBe(30);
+      await Promise.all([send('m5'), send('m15')]);
+      expect(await count()).toBe(30);
+    });
+
+    test('are asked for every notification, when all three were away a moment ago, and say so while they are', async () => {
+      for (const { child } of receivers) child.kill('SIGKILL');
+      await Promise.all(receivers.map(({ exited }) => exited));
+      const refused = await Promise.all(['a', 'b', 'c', 'd'].map(send));
+      expect(refused).toEqual(
+        refused.map(() => ({ status: 503, retryAfter: '5', body: '{"error":"not recorded"}' })),
+      );
+      receivers[1] = await startProcess({ ...env, PORT: new URL(receivers[1]?.url ?? '').port });
+      for (let n = 40; n < 46; n++) expect(await statusOf(`m${n}`)).toBe(200);
+    });
+
+    test('show nothing else to the internet, when it asks', async () => {
+      for (const path of ['/', '/readyz', '/metrics', '/api/stats'])
+        expect((await nginx.ask(path)).status).toBe(404);
+    });
+  });
+});
+
+const shippedNginx = readFileSync(new URL('../../deploy/nginx/receiver.conf', import.meta.url), 'utf8');
+
+/** A notification of so many bytes, signed. */
+function sized(size: number, secret = SECRET): Sent {
+  const short = JSON.stringify(notification({ media_id: `m${size}`, note: '' }));
+  const body = short.replace('"note":""', `"note":"${'x'.repeat(size - short.length)}"`);
+  expect(body).toHaveLength(size);
+  return { method: 'POST', headers: { authorization: `Bearer ${tokenOf(body, secret)}` }, body };
+}
+
+describeWith('nginx', 'nginx in front of a receiver, with the file in deploy/nginx/', () => {
+  let inspected: Inspected;
+  let isAway = false;
+  let nginx: NginxHere;
+
+  beforeAll(async () => {
+    inspected = await inspect({}, { TRUST_PROXY: '1', REJECT_LIMIT: '5' });
+    nginx = await NginxHere.prepare(shippedNginx, [
+      ['127.0.0.1:3000', `127.0.0.1:${inspected.service.port}`],
+    ]);
+    await nginx.start();
+  });
+  afterAll(async () => {
+    await nginx.stop();
+    if (!isAway) await inspected.dispose();
+  });
+
+  test('finds nothing to say against the file, when it is asked to test it', async () => {
+    const { said, code } = await nginx.check();
+    expect(said).not.toMatch(/warn|emerg|error\]/);
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    ['small', 1000, 1, 200],
+    ['the largest, with a token of 87 KB', 65_536, 1, 200],
+    ['from a slow client', 60_000, 300, 200],
+    ['too large by a byte', 65_537, 1, 413],
+  ])('hands a notification on, or refuses it, when it is %s', async (_what, size, pieces, status) => {
+    const answer = await nginx.ask(PATH, { ...sized(size), pieces });
+    expect(answer.status).toBe(status);
+    if (status === 200) expect(JSON.parse(answer.body).status).toBe('accepted');
+  });
+
+  test('tells who sends, when senders claim to be others: they are throttled as the one that they are', async () => {
+    const statuses: number[] = [];
+    for (let n = 0; n < 8; n++) {
+      const { headers, ...rest } = sized(500 + n, 'the-wrong-secret');
+      const forged = { ...headers, 'x-forwarded-for': `203.0.113.${n}` };
+      statuses.push((await nginx.ask(PATH, { ...rest, headers: forged })).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
+    const { rejections } = await inspected.api('/rejections');
+    expect(new Set(rejections.map(({ source }: { source: string }) => source))).toEqual(
+      new Set(['127.0.0.1']),
+    );
+    expect((await nginx.ask(PATH, sized(600))).status).toBe(200);
+  });
+
+  test.each(['/', '/readyz', '/metrics', '/api/stats', `${PATH}/`, `${PATH}x`])(
+    'leads to nothing else, when %s is asked for',
+    async (path) => {
+      expect((await nginx.ask(path)).status).toBe(404);
+    },
+  );
+
+  test('says that nothing was recorded, and when to try again, when the receiver is away', async () => {
+    await inspected.dispose();
+    isAway = true;
+    for (const size of [600, 65_536])
+      expect(await nginx.ask(PATH, sized(size))).toEqual({
+        status: 503,
+        retryAfter: '5',
+        body: '{"error":"not recorded"}',
+      });
+  });
+});
+
+describe('with systemd,', () => {
+  const shippedSystemd = new URL('../../deploy/systemd/receiver.service', import.meta.url);
+  const unit = readFileSync(shippedSystemd, 'utf8');
+  const directory = mkdtempSync(join(tmpdir(), 'hookkit-unit-'));
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  /** What systemd says of a unit. */
+  function analyze(text: string, ...args: readonly string[]): { said: string; code: number | null } {
+    const file = join(directory, 'receiver.service');
+    writeFileSync(file, text);
+    const { stdout, stderr, status } = spawnSync('systemd-analyze', [...args, file], { encoding: 'utf8' });
+    return { said: stdout + stderr, code: status };
+  }
+
+  describeWith('systemd-analyze', 'the unit in deploy/systemd/', () => {
+    test('is whole, when systemd verifies it', () => {
+      // Where Node.js lies is another matter on every machine.
+      const here = unit.replace('ExecStart=/usr/bin/node ', `ExecStart=${process.execPath} `);
+      expect(here).not.toBe(unit);
+      expect(analyze(here, 'verify', '--man=no')).toEqual({ said: '', code: 0 });
+      expect(analyze(here.replace('ProtectSystem=strict', 'ProtectSystem=strikt'), 'verify').said).not.toBe(
+        '',
+      );
+    });
+
+    test('lets the service do little, when systemd rates it: 2.0 of 10 at most', () => {
+      const { said } = analyze(unit, 'security', '--offline=true');
+      const [, rating] = /Overall exposure level for receiver\.service: ([\d.]+)/.exec(said) ?? [];
+      expect(Number(rating)).toBeLessThanOrEqual(2);
+      expect(Number(rating)).toBeGreaterThan(0);
+    });
+
+    test('lets Node run, when V8 makes machine code and the reading thread gives way', () => {
+      expect(unit).toMatch(/^MemoryDenyWriteExecute=false$/m);
+      const filter = [...unit.matchAll(/^SystemCallFilter=(.*)$/gm)].map(([, value]) => value);
+      expect(filter).toEqual(['@system-service', '~@privileged']);
+    });
+  });
+
+  test('the unit is started at boot and gives the service the time that it needs to stop', () => {
+    expect(unit).toMatch(/^\[Install\]\nWantedBy=multi-user\.target$/m);
+    const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
+    const { DRAIN_MS, SHUTDOWN_GRACE_MS } = parseConfig({});
+    const closing = 2000;
+    expect(seconds * 1000).toBeGreaterThan(DRAIN_MS + SHUTDOWN_GRACE_MS + closing);
+    const compose = readFileSync(new URL('../../deploy/compose/compose.yaml', import.meta.url), 'utf8');
+    expect(compose).toContain(`stop_grace_period: ${seconds}s`);
+  });
+});

@@ -1,0 +1,246 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
+import { HANDLED, settleAll } from '../support/claiming.ts';
+import { eventsIn } from '../support/events-in.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification } from '../support/genuine.ts';
+import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
+import { storeWith } from '../support/receiver-fixture.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { EVENT_TIME, verified } from '../support/verified-notification.ts';
+
+/** More than two steps of a replay. */
+const MANY = 1100;
+let directory: string;
+let copies = 0;
+const pathOf = (folder: number) => join(directory, `${folder}`, 'receiver.db');
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  const url = `sqlite:${pathOf(0)}`;
+  const store = await openStore({ DATABASE_URL: url, clock: new VirtualClock(), threads: false });
+  const numbers = Array.from({ length: MANY }, (_, number) => number);
+  await Promise.all(
+    numbers.map((number) =>
+      store.record(verified({ media_id: `media-${number % 50}`, at: EVENT_TIME + number * 1000 })),
+    ),
+  );
+  await settleAll(store, HANDLED);
+  await store.close();
+});
+
+const start = inspectedForEachTest();
+/** What happens after a step of a replay, before the next one. */
+let afterStep: () => void | Promise<void>;
+beforeEach(() => {
+  afterStep = () => {};
+});
+
+/** A store whose replays do what a test wants after each step. */
+const stepped = (store: EventStore): EventStore =>
+  storeWith(store, {
+    replay: (filter, options) =>
+      store.replay(filter, {
+        ...options,
+        async onStep(ids) {
+          await options?.onStep?.(ids);
+          await afterStep();
+        },
+      }),
+  });
+
+/** A service with so many handled events, which handles none of those that are reset. */
+async function filled() {
+  copies++;
+  cpSync(join(directory, '0'), join(directory, `${copies}`), { recursive: true });
+  const inspected = await start({}, { DATABASE_URL: `sqlite:${pathOf(copies)}` }, { wrap: stepped });
+  await inspected.service.dispatcher.stop(0);
+  const { store } = inspected.service;
+  const post = async (given: object) => {
+    const { status, body } = await inspected.post('/api/events/replay', given);
+    return { status, ...JSON.parse(body) };
+  };
+  /** How many events were replayed how often. */
+  const replays = async () => {
+    const counts = new Map<number, number>();
+    for (const { replays } of await eventsIn(store, {}, 10_000))
+      counts.set(replays, (counts.get(replays) ?? 0) + 1);
+    return Object.fromEntries(counts);
+  };
+  return { ...inspected, post, submit: inspected.post, replays };
+}
+
+/** Holds a replay after its first step. */
+function hold() {
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  afterStep = () => {
+    reach();
+    return promise;
+  };
+  return { reached, release };
+}
+
+describe('a bulk replay', () => {
+  test('takes all that match and says how many, and takes none twice when asked again by its id', async () => {
+    const { post, replays } = await filled();
+    expect(await post({ dry_run: true })).toEqual({ status: 200, dry_run: true, events: MANY, more: false });
+    const all = { all: true, id: 'replay-of-everything' };
+    // On a busy machine the first answer may come before the end.
+    await eventually('it has ended', async () => !('id' in (await post(all))));
+    expect(await post(all)).toEqual({ status: 200, dry_run: false, events: MANY, more: false });
+    expect(await replays()).toEqual({ 1: MANY });
+  });
+
+  test('takes all that match once, when the button of the page is pressed twice, and says how many', async () => {
+    const { raw, replays, submit } = await filled();
+    const { body } = await raw('/events/replay?kind=media_available');
+    expect(body).toContain(`Replay ${MANY.toLocaleString('en')} events`);
+    const fields = [...body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
+    const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
+    const press = async () => String((await submit('/events/replay', form)).headers.location);
+    const progress = `../events/replay?kind=media_available&id=${form.id}`;
+    expect(await Promise.all([press(), press()])).toEqual([progress, progress]);
+    const said = `${MANY.toLocaleString('en')} events were reset to pending`;
+    await eventually('it has ended', async () => (await raw(progress.slice(2))).body.includes(said));
+    expect(await press()).toBe(progress);
+    expect(await replays()).toEqual({ 1: MANY });
+  });
+
+  test('says how far it is, in a page of its own and to whoever wants another one, while it is under way', async () => {
+    const { raw, post } = await filled();
+    const { reached, release } = hold();
+    const id = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
+    const first = post({ all: true, id });
+    await reached;
+    expect(await post({ status: 'handled' })).toEqual({
+      status: 409,
+      error: expect.stringContaining('another replay is under way, with 500 events so far'),
+    });
+    const page = await raw(`/events/replay?id=${id}`);
+    expect(page.body).toContain('500 events reset to pending so far');
+    release();
+    expect(await first).toMatchObject({ status: 200, events: MANY });
+  });
+
+  test('says how far it came, when it was cut short, and takes the rest when asked again', async () => {
+    const { post, replays } = await filled();
+    afterStep = () => {
+      throw new Error('the disk is away');
+    };
+    const error = 'it was cut short after 500 events (the disk is away): ask again for the rest';
+    expect(await post({ all: true })).toEqual({ status: 503, error });
+    expect(await replays()).toEqual({ 0: MANY - 500, 1: 500 });
+    afterStep = () => {};
+    expect(await post({ all: true })).toMatchObject({ status: 200, events: MANY - 500 });
+    expect(await replays()).toEqual({ 1: MANY });
+  });
+
+  test('is cut short by a stop of the service, and what it has reset is ready', async () => {
+    const { post, service } = await filled();
+    const { reached, release } = hold();
+    post({ all: true }).catch(() => {}); // the stop ends the connection
+    await reached;
+    const stopped = service.stop();
+    await new Promise((resolve) => setImmediate(resolve));
+    release();
+    await stopped;
+    const store = await openStore({
+      DATABASE_URL: `sqlite:${pathOf(copies)}`,
+      clock: new VirtualClock(),
+      threads: false,
+    });
+    expect(await store.overview()).toMatchObject({ pending: 500, waiting: 0 });
+    await store.close();
+  });
+});
+
+describe('dismissals', () => {
+  let inspected: Inspected;
+  beforeAll(async () => {
+    inspected = await inspect({
+      media_available() {},
+      media_updated(event) {
+        throw new Error(`cannot publish ${event.media_id}`);
+      },
+      media_deleted() {
+        throw new Error('the archive is gone');
+      },
+    });
+    for (let number = 0; number < 6; number++) {
+      const event = number % 2 === 0 ? 'media_updated' : 'media_deleted';
+      await inspected.deliver(notification({ media_id: `m${number}`, event }));
+    }
+    await inspected.deliver(notification({ media_id: 'fine' }));
+    await inspected.settled();
+  });
+  afterAll(() => inspected.dispose());
+
+  async function post(path: string, given: object) {
+    const { status, body } = await inspected.post(`/api${path}`, given);
+    return { status, ...JSON.parse(body) };
+  }
+
+  async function idsOf(filter: string): Promise<string[]> {
+    return (await inspected.api(`/events?${filter}`)).events.map(({ id }: { id: string }) => id);
+  }
+
+  describe('a dismissal', () => {
+    test('ends what matches and nothing else, when the error is a pattern; it counts first, and the log says who', async () => {
+      const filter = { error: '*cannot publish *' };
+      const counted = { status: 200, dry_run: true, events: 3, more: false };
+      expect(await post('/events/dismiss', { ...filter, dry_run: true })).toEqual(counted);
+      expect(await idsOf('status=dead')).toHaveLength(6);
+      const done = await post('/events/dismiss', { ...filter, reason: 'not published any more' });
+      expect(done).toEqual({ ...counted, dry_run: false });
+      expect(await idsOf('status=dead')).toHaveLength(3);
+      const { events } = await inspected.api('/events?status=dismissed');
+      expect(events).toHaveLength(3);
+      for (const event of events) expect(event).toMatchObject({ last_error: 'not published any more' });
+      const lines = inspected.log.lines.map((line) => JSON.parse(line));
+      const answer = { dry_run: false, events: 3, more: false };
+      const asked = { ...filter, reason: 'not published any more' };
+      const said = { msg: 'done at the inspector', source: '127.0.0.1', asked, answer };
+      expect(lines).toContainEqual(expect.objectContaining(said));
+    });
+
+    test.each([
+      [{ status: 'dead' }, 'say why'],
+      [{ status: 'dead', reason: ' ' }, 'reason'],
+      [{ reason: 'no filter' }, 'all: true'],
+      [{ status: 'dead', reason: 'x', dryRun: true }, 'unknown: "dryRun"'],
+    ])('ends nothing, when it is asked for with %j, and says what is wrong: %s', async (body, error) => {
+      const refused = { status: 400, error: expect.stringContaining(error) };
+      expect(await post('/events/dismiss', body)).toEqual(refused);
+      expect(await idsOf('status=dead')).toHaveLength(3);
+    });
+
+    test('takes one event, by API and by its page, and says so where there is nothing to end', async () => {
+      const [first = '', second = ''] = await idsOf('status=dead');
+      expect(await post(`/events/${first}/dismiss`, { reason: 'seen' })).toMatchObject({ dismissed: 1 });
+      expect((await inspected.post(`/events/${second}/dismiss`, { reason: ' ' })).status).toBe(400);
+      expect((await inspected.post(`/events/${second}/dismiss`, { reason: 'a test' })).status).toBe(303);
+      expect((await inspected.raw(`/events/${second}`)).body).toContain('a test');
+      const again = { status: 409, error: expect.stringContaining('it is dismissed now') };
+      expect(await post(`/events/${first}/dismiss`, { reason: 'seen' })).toEqual(again);
+      const [handled] = await idsOf('status=handled');
+      expect(await post(`/events/${handled}/dismiss`, { reason: 'x' })).toMatchObject({ status: 409 });
+    });
+
+    test('takes the rest by the page, which counts, needs a reason and says how many', async () => {
+      const { body } = await inspected.raw('/events/dismiss?status=dead');
+      expect(body).toContain('Dismiss 1 event<');
+      const [, id = ''] = /name="id" value="([^"]*)"/.exec(body) ?? [];
+      expect((await inspected.post('/events/dismiss', { status: 'dead', id })).status).toBe(400);
+      const answer = await inspected.post('/events/dismiss', { status: 'dead', id, reason: 'the rest' });
+      const progress = String(answer.headers.location).slice(2);
+      const page = async () => (await inspected.raw(progress)).body.replaceAll(/\s+/g, ' ');
+      await eventually('it has ended', async () => (await page()).includes('1 event was dismissed.'));
+      expect(await inspected.service.store.overview()).toMatchObject({ dead: 0, pending: 0 });
+    });
+  });
+});

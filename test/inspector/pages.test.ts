@@ -1,0 +1,356 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { fail } from '../../src/dispatch/handler.ts';
+import { MockProvider } from '../../src/mock/index.ts';
+import { kindNames } from '../../src/notification/kinds.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification, WEBHOOK } from '../support/genuine.ts';
+import { hostileIn, SPOOF } from '../support/hostile-text.ts';
+import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
+
+const start = inspectedForEachTest();
+const RIGHT = 'the-right-secret-of-thirty-two-bytes';
+const MARKUP = '"><script>run()</script>';
+
+const page = async ({ raw }: Inspected, path: string) =>
+  (await raw(path, { headers: { accept: 'text/html' } })).body;
+const kept = ({ service }: Inspected, count: number) =>
+  eventually(`${count} are in quarantine`, async () => (await service.store.quarantineSize()) === count);
+const doneOf = ({ log }: Inspected) =>
+  log.withMessage('done at the inspector').map(({ path, asked, answer }) => ({ path, asked, answer }));
+
+test('problems are groups of dead and waiting events that lead to their events, and a line where there are none', async () => {
+  const inspected = await start(
+    {
+      media_deleted: ({ media_id: id }) => {
+        throw new Error(`archive answered 503 for ${id} after 7 ms ${MARKUP}`);
+      },
+      media_updated: () => fail('é_%'.repeat(1000)),
+    },
+    { RETRY_BASE_MS: '600000', RETRY_CAP_MS: '600000' },
+  );
+  expect(await page(inspected, '/problems')).toContain('No event is dead, and none waits after a failure');
+  for (const media_id of ['one', 'two'])
+    await inspected.deliver(notification({ event: 'media_deleted', media_id }));
+  await inspected.deliver(notification({ event: 'media_deleted', media_id: undefined }));
+  await inspected.deliver(notification({ event: 'media_updated' }));
+  const problems = async () => (await inspected.api('/problems')).problems;
+  await eventually(
+    'all have failed',
+    async () => (await problems())[0]?.count === 2 && (await problems()).length === 3,
+  );
+  expect(await problems()).toMatchObject([
+    { status: 'pending', kind: 'media_deleted', site_id: 'jsPxIVHl', next_at: expect.any(String) },
+    { status: 'dead', kind: 'media_updated', error: expect.stringMatching(/^[é_%]{200}\*$/), next_at: null },
+    { status: 'dead', error: expect.stringContaining('invalid payload'), count: 1, next_at: null },
+  ]);
+  const html = await page(inspected, '/problems');
+  expect(html).not.toContain('<script>run');
+  const queries = [...html.matchAll(/href="events\?([^"]+)"/g)].map(([, query = '']) =>
+    query.replaceAll('&amp;', '&'),
+  );
+  for (const [at, count] of [2, 1, 1].entries()) {
+    expect((await inspected.api(`/events?${queries[at]}`)).events).toHaveLength(count);
+    for (const verb of ['replay', 'dismiss'])
+      expect(html).toContain(`href="events/${verb}?${queries[at]?.replaceAll('&', '&amp;')}"`);
+  }
+  for (const [status, count] of [
+    ['pending', 2],
+    ['dead', 2],
+  ] as const) {
+    expect(html).toContain(`href="events/replay?status=${status}&amp;error=*"`);
+    expect((await inspected.api(`/events?status=${status}&error=*`)).events).toHaveLength(count);
+  }
+});
+
+test('the page of an event shows an error of several attempts once, whatever numbers are in it', async () => {
+  let tries = 0;
+  const media_available = () => {
+    tries++;
+    throw new Error(`archive answered ${tries > 2 ? 404 : 503} after ${tries * 10} ms`);
+  };
+  const inspected = await start({ media_available }, { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3' });
+  await inspected.deliver(notification());
+  await inspected.settled();
+  const [{ id }] = (await inspected.api('/events')).events;
+  const html = await page(inspected, `/events/${id}`);
+  expect(html.match(/archive answered \d+ after \d+ ms/g)).toEqual([
+    'archive answered 404 after 30 ms',
+    'archive answered 503 after 20 ms',
+  ]);
+  expect(html).toMatch(/error<\/span> 2 times/);
+});
+
+describe('what was refused', () => {
+  test('has the reason and the webhook, when its secret is wrong and its source is throttled, whichever process refused it', async () => {
+    const inspected = await start({}, { REJECT_LIMIT: '2' });
+    const group = { network: '127.0.0.0/24', firstAt: 1, lastAt: 2, count: 3 };
+    const other = { ...group, reason: 'no_secret', webhookId: 'other' };
+    const mine = { ...group, reason: 'bad_signature', webhookId: WEBHOOK };
+    const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
+    await inspected.service.store.report({ instance, stats: [], refusals: [other, mine] });
+    const statuses = [];
+    for (let n = 0; n < 6; n++)
+      statuses.push((await inspected.deliver(notification({ media_id: `m${n}` }), RIGHT)).status);
+    expect(statuses).toEqual([401, 401, 429, 429, 429, 429]);
+    const first_at = new Date(1).toISOString();
+    const all = { reason: 'bad_signature', webhook_id: WEBHOOK, network: '127.0.0.0/24', first_at, count: 9 };
+    const others = { webhook_id: 'other', count: 3 };
+    expect(await inspected.api('/refusals')).toMatchObject({ refusals: [all, others], more: 0 });
+    expect(await page(inspected, '/refused')).toMatch(/bad signature<\/b> 9 times, webhook\s+.*2yW4KmiG/);
+    expect(await page(inspected, '/webhooks')).toContain('Nothing of it gets in. Signed with another secret');
+  });
+
+  test('stays a short page without markup, when a stranger names hundreds of odd webhooks', async () => {
+    const inspected = await start();
+    const odd = Array.from({ length: 130 }, (_, n) => ({ webhook_id: `${MARKUP}${n}`, media_id: MARKUP }));
+    await Promise.all(odd.map((members) => inspected.deliver(notification(members), RIGHT)));
+    await inspected.deliver(notification(), RIGHT);
+    await kept(inspected, 131);
+    const html = await page(inspected, '/refused');
+    expect(html).not.toContain('<script>run');
+    expect(html.match(/<li>/g)?.length).toBeLessThan(160);
+    expect(html.length).toBeLessThan(120_000);
+    expect(html).toContain('And 31 older groups');
+    expect(await page(inspected, '/webhooks')).not.toContain('run()');
+    expect((await inspected.api('/webhooks')).webhooks).toMatchObject([
+      { webhook_id: WEBHOOK, last_refused: { reason: 'bad_signature' }, last_accepted_at: null },
+    ]);
+  });
+});
+
+describe('what is in quarantine', () => {
+  test('is dropped for one webhook, up to a time, or for all if somebody says so, and the log says who did it', async () => {
+    const inspected = await start();
+    for (const webhook_id of ['gone', MARKUP, 'third']) {
+      for (const media_id of ['a', 'b'])
+        await inspected.deliver(notification({ webhook_id, media_id }), RIGHT);
+    }
+    await kept(inspected, 6);
+    expect(await inspected.post('/api/quarantine/drop', { webhook: '' })).toMatchObject({ status: 400 });
+    const old = { webhook: 'gone', before: '2020-01-01' };
+    expect((await inspected.post('/api/quarantine/drop', old)).body).toBe('{"dropped":0}');
+    const html = await page(inspected, '/refused');
+    const [form = ''] = html.match(/quarantine\/drop\?webhook=%22[^"]+/) ?? [];
+    const answer = await inspected.post(`/${form.replaceAll('&amp;', '&')}`);
+    expect(answer).toMatchObject({ status: 303, headers: { location: '../refused' } });
+    await kept(inspected, 4);
+    expect((await inspected.post('/api/quarantine/drop', { all: true })).body).toBe('{"dropped":4}');
+    expect(doneOf(inspected)).toMatchObject([
+      { path: '/api/quarantine/drop', answer: { dropped: 0 } },
+      { path: '/quarantine/drop', asked: { webhook: MARKUP }, answer: { dropped: 2 } },
+      { path: '/api/quarantine/drop', asked: { all: true }, answer: { dropped: 4 } },
+    ]);
+  });
+
+  test('stays, when no known secret verifies it, whatever webhook the form for admission names', async () => {
+    const inspected = await start({ media_available() {} });
+    await inspected.deliver(notification(), RIGHT);
+    await inspected.deliver(notification({ webhook_id: 'gone' }), RIGHT);
+    await kept(inspected, 2);
+    expect((await inspected.post('/quarantine/admit?webhook=gone')).headers.location).toBe('../refused');
+    expect((await inspected.post('/api/quarantine/admit')).body).toBe('{"admitted":0}');
+    await kept(inspected, 2);
+  });
+});
+
+describe('webhooks', () => {
+  test('have name, URL and sites from the provider, which is asked once a minute or when a secret is new, and their standing', async () => {
+    const provider = await MockProvider.start({ port: 0, seed: 3 });
+    const metadata = { name: MARKUP, webhook_url: 'https://hooks.example/in', site_ids: ['site0001'] };
+    const { id } = provider.createWebhook({ ...metadata, events: [...kindNames] });
+    const env = { PROVIDER_BASE_URL: provider.url, PROVIDER_API_SECRET: 'mock-api-secret' };
+    const inspected = await start({ media_available() {} }, env);
+    await inspected.deliver(notification());
+    await inspected.service.store.retireSecret(WEBHOOK, 'former', Date.now() + 60_000);
+    const told = () => inspected.api('/webhooks');
+    expect((await told()).webhooks).toMatchObject([
+      { webhook_id: id, provider: metadata, secret: 'missing', last_accepted_at: null },
+      { webhook_id: WEBHOOK, provider: null, secret: 'live', last_accepted_at: expect.any(String) },
+    ]);
+    const html = await page(inspected, '/webhooks');
+    for (const text of ['https://hooks.example/in', 'site0001', 'gone at the provider', 'missing'])
+      expect(html).toContain(text);
+    expect(html).not.toContain('<script>run');
+    const next = provider.createWebhook({ ...metadata, events: [...kindNames] });
+    expect((await told()).webhooks).toHaveLength(2);
+    await inspected.service.store.addSecret(next.id, next.secret);
+    expect((await told()).webhooks[1]).toMatchObject({
+      webhook_id: next.id,
+      provider: metadata,
+      secret: 'live',
+    });
+    await provider.close();
+  });
+
+  test('say why the provider did not answer, and that it cannot be asked without its secret', async () => {
+    const refused = { PROVIDER_BASE_URL: 'http://127.0.0.1:9', PROVIDER_API_SECRET: 'api-secret-of-ours' };
+    const inspected = await start({}, refused);
+    expect(await inspected.api('/webhooks')).toMatchObject({
+      provider_unknown: expect.stringContaining('unreachable'),
+    });
+    const html = await page(inspected, '/webhooks');
+    expect(html).toContain('Names, URLs and sites are missing');
+    expect(html).not.toMatch(/gone at the provider|api-secret-of-ours/);
+    expect(await page(await start(), '/webhooks')).toContain('PROVIDER_API_SECRET is not set');
+  });
+});
+
+describe('filtered lists:', () => {
+  const HTML = { headers: { accept: 'text/html' } };
+  const members = { webhook_id: WEBHOOK, site_id: 'site0001' };
+
+  let inspected: Inspected;
+  beforeAll(async () => {
+    inspected = await inspect();
+    await inspected.deliver({ ...members, media_id: 'nameless' });
+    await inspected.deliver({ ...members, event: 'media', media_id: 'like-a-group' });
+    await inspected.deliver({ ...members, event: 'media_available', media_id: 'usual' });
+    await inspected.settled();
+  });
+  afterAll(() => inspected.dispose());
+
+  /** The resources that a list shows. */
+  async function resourcesAt(path: string): Promise<string[]> {
+    const { body } = await inspected.raw(path, HTML);
+    return [...body.matchAll(/<td class="id"><a [^>]*>([^<]*)</g)].map(([, resource = '']) => resource);
+  }
+
+  test.each([
+    ['(no kind)', ['media:nameless']],
+    ['media', ['media:like-a-group']],
+    ['media_available', ['media:usual']],
+  ])('a kind that the filter offers leads to the events of that kind alone: %s', async (kind, expected) => {
+    const { body } = await inspected.raw('/events', HTML);
+    const values = new Map(
+      [...body.matchAll(/<option value="([^"]+)">([^<]*)<\/option>/g)].map(([, value, text]) => [
+        text,
+        value,
+      ]),
+    );
+    const query = new URLSearchParams({ kind: String(values.get(kind)) });
+    expect(await resourcesAt(`/events?${query}`)).toEqual(expected);
+  });
+
+  test('a search for what may be an id leads to that media or channel, and a list without a search to none', async () => {
+    const linked = async (query: string) =>
+      (await inspected.raw(`/events${query}`, HTML)).body.match(/All events of [^<]+/g);
+    expect(await linked('?q=UUhbHm6C')).toEqual([
+      'All events of media:UUhbHm6C',
+      'All events of channel:UUhbHm6C',
+    ]);
+    for (const query of ['', '?q=two+words']) expect(await linked(query)).toBeNull();
+  });
+
+  test.each([
+    ['since', 'garbage', 'since: must be a time'],
+    ['resource', 'UUhbHm6C', 'resource: must be media:ID or channel:ID'],
+    ['q', 'x'.repeat(300), 'q: '],
+  ])('the form keeps what was typed and says what is wrong, when %s is %s', async (name, value, said) => {
+    const { status, body } = await inspected.raw(`/events?${name}=${value}&site=site0001`, HTML);
+    expect(status).toBe(400);
+    expect(body).toContain(`role="alert">${said}`);
+    expect(body).toContain(`value="${value}"`);
+    expect(body).toContain('value="site0001"');
+    expect(body).toContain('Nothing was searched for');
+    expect(await resourcesAt(`/events?${name}=${value}`)).toEqual([]);
+  });
+
+  /** What the last rejection says of a request with this token and body. */
+  async function rejected(token: string, body: string) {
+    const url = `http://127.0.0.1:${inspected.service.port}/webhooks/media`;
+    await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body });
+    return (await inspected.api('/rejections')).rejections[0];
+  }
+
+  const ALG_NONE = 'eyJhbGciOiJub25lIn0.e30.';
+  const FORGED = `eyJhbGciOiJIUzI1NiJ9.e30.${'A'.repeat(43)}`;
+
+  test.each([
+    ['no object', 'x', '[]', 'malformed_body', 'not a JSON object'],
+    ['no signature', ALG_NONE, '{"webhook_id":"w"}', 'not_hs256', 'never uses'],
+    ['no webhook', FORGED, '{"a":1}', 'no_secret', 'names no webhook'],
+  ])('the advice about a rejection is of what was wrong: %s', async (_, token, body, result, advice) => {
+    expect(await rejected(token, body)).toMatchObject({ result, advice: expect.stringContaining(advice) });
+  });
+});
+
+const hostileMembers = {
+  event: 'media_available',
+  webhook_id: WEBHOOK,
+  site_id: 'site0001',
+  media_id: 'm1',
+  event_time: '2026-01-01T00:00:00+00:00',
+};
+
+describe('text of strangers that turns around or hides', () => {
+  let inspected: Inspected;
+  let id: string;
+  beforeAll(async () => {
+    inspected = await inspect({
+      media_available() {
+        throw new Error(`broken ${SPOOF}`);
+      },
+    });
+    const body = { ...hostileMembers, title: SPOOF };
+    await inspected.deliver(body);
+    await inspected.deliver({ ...body, event: `e${SPOOF}`, webhook_id: `w${SPOOF}` });
+    await inspected.deliver({ ...body, [SPOOF]: 1 }, 'another secret than the one that is stored');
+    await inspected.settled();
+    id = (await inspected.api('/events')).events[0].id;
+  });
+  afterAll(() => inspected.dispose());
+
+  test.each(['/', '/problems', '/events', '/events/ID', '/refused', '/channels', '/webhooks'])(
+    'is visible on %s, and means the same in its JSON',
+    async (path) => {
+      const page = await inspected.raw(path.replace('ID', id), { headers: { accept: 'text/html' } });
+      expect([page.status, hostileIn(page.body)]).toEqual([200, []]);
+      if (!/problems|events|refused/.test(path)) return;
+      expect(page.body).toContain('\\u202e');
+      const apis = path === '/refused' ? ['/refusals', '/rejections', '/quarantine'] : [path];
+      for (const api of apis) {
+        const answer = await inspected.raw(`/api${api.replace('ID', id)}`);
+        expect(hostileIn(answer.body)).toEqual([]);
+        expect(JSON.stringify(JSON.parse(answer.body))).toContain('\u202e');
+      }
+    },
+  );
+
+  test('is what a form sends back, when it is in a filter, to the letter', async () => {
+    const site = 'a\u202eb';
+    const page = await inspected.raw(`/events?site=${encodeURIComponent(site)}`);
+    expect(page.body).toContain(`name="site" value="${site}"`);
+  });
+});
+
+describe('long text of strangers', () => {
+  const start = inspectedForEachTest();
+  const LONG = 'q'.repeat(20_000);
+  const longestRun = (text: string) => Math.max(0, ...(text.match(/q+/g) ?? []).map((run) => run.length));
+
+  test('is cut to 210 characters in log, API and pages, when refused requests have it in kind, webhook and the names of members', async () => {
+    const inspected = await start();
+    for (const more of [
+      { [LONG]: 1 },
+      { ['q'.repeat(150)]: { [LONG]: 1 } },
+      { event: LONG },
+      { webhook_id: LONG },
+    ])
+      expect((await inspected.deliver({ ...hostileMembers, ...more }, 'forged')).status).toBe(401);
+    const { rejections } = await inspected.api('/rejections');
+    expect(rejections).toHaveLength(4);
+    const paths = ['/', '/refused', '/webhooks', '/api/refusals'];
+    const pages = await Promise.all(paths.map((path) => inspected.raw(path)));
+    const texts = [JSON.stringify(rejections), ...inspected.log.lines, ...pages.map((page) => page.body)];
+    expect(Math.max(...texts.map(longestRun))).toBeLessThanOrEqual(210);
+  });
+
+  test('is cut to 4,000 characters of a body, when the quarantine shows it', async () => {
+    const inspected = await start();
+    await inspected.deliver({ ...hostileMembers, title: LONG.slice(0, 6000) }, 'not known yet');
+    await eventually('it is kept', async () => (await inspected.service.store.quarantineSize()) === 1);
+    const { newest } = await inspected.api('/quarantine');
+    expect(newest[0].body).toHaveLength(4000);
+    expect(longestRun((await inspected.raw('/refused')).body)).toBeLessThan(4000);
+  });
+});

@@ -1,0 +1,164 @@
+import { Readable } from 'node:stream';
+import { expect, test } from '@jest/globals';
+import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto';
+import generator, { type Entity } from 'megalodon';
+import { api, at, DAY, useApi } from './support.ts';
+
+// The real client from the npm registry, unchanged, over HTTP.
+useApi();
+const client = (accessToken = 'alice-rw') => createRestAPIClient({ url: api.url, accessToken }).v1;
+
+const upload = (description?: string) =>
+  createRestAPIClient({ url: api.url, accessToken: 'alice-rw' }).v2.media.create({
+    file: new Blob(['not really'], { type: 'image/png' }),
+    skipPolling: true,
+    ...(description !== undefined && { description }),
+  });
+
+const schedule = (text: string, ms: number) =>
+  client().statuses.create({ status: text, scheduledAt: at(ms) });
+
+const problem = async (promise: PromiseLike<unknown>) => {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof MastoHttpError) return [error.statusCode, error.message];
+    throw error;
+  }
+  throw new Error('nothing went wrong');
+};
+
+test('runs the whole life of a scheduled status, when all is well, from creation to cancellation, and publishes another', async () => {
+  const created = await schedule('hello from masto', DAY);
+  expect(created).toMatchObject({
+    id: '1',
+    scheduledAt: at(DAY),
+    params: { text: 'hello from masto', applicationId: 1, inReplyToId: null },
+    mediaAttachments: [],
+  });
+  expect(await client().scheduledStatuses.list()).toEqual([created]);
+  expect(await client().scheduledStatuses.$select(created.id).fetch()).toEqual(created);
+  const changed = await client()
+    .scheduledStatuses.$select(created.id)
+    .update({ scheduledAt: at(2 * DAY) });
+  expect(changed).toEqual({ ...created, scheduledAt: at(2 * DAY) });
+  await client().scheduledStatuses.$select(created.id).remove();
+  expect(await client().scheduledStatuses.list()).toEqual([]);
+  const { version, uri } = await client().instance.fetch();
+  expect([version, uri]).toEqual(['3.3.0', new URL(api.url).host]);
+  const published = await client().statuses.create({ status: 'at once' });
+  const { id } = await client().accounts.verifyCredentials();
+  expect(await client().accounts.$select(id).statuses.list()).toEqual([published]);
+});
+
+test('schedules media and a poll, when they are uploaded and described with masto', async () => {
+  const media = await upload('a picture');
+  expect(media.description).toBe('a picture');
+  const withMedia = await client().statuses.create({ mediaIds: [media.id], scheduledAt: at(DAY) });
+  expect(withMedia).toMatchObject({ params: { mediaIds: [media.id] }, mediaAttachments: [{ id: media.id }] });
+  const withPoll = await client().statuses.create({
+    status: 'which?',
+    poll: { options: ['a', 'b'], expiresIn: 3600, multiple: true },
+    scheduledAt: at(DAY),
+  });
+  expect(withPoll).toMatchObject({
+    params: { poll: { options: ['a', 'b'], expiresIn: 3600, multiple: true } },
+  });
+});
+
+test('signs in by itself, when it has registered, with each grant, and is refused with a wrong one', async () => {
+  const app = await createRestAPIClient({ url: api.url }).v1.apps.create({
+    clientName: 'a client',
+    redirectUris: 'urn:ietf:wg:oauth:2.0:oob',
+    scopes: 'read write',
+  });
+  expect(app).toMatchObject({ id: '2', name: 'a client', clientId: expect.any(String) });
+  const clientId = app.clientId ?? '';
+  const clientSecret = app.clientSecret ?? '';
+  const redirectUri = 'urn:ietf:wg:oauth:2.0:oob';
+  const { token } = createOAuthAPIClient({ url: api.url });
+  const credentials = { clientId, clientSecret, redirectUri, scope: 'read write' };
+  const byCode = { ...credentials, grantType: 'authorization_code' as const, code: 'alice-rw' };
+  const byPassword = { ...credentials, grantType: 'password' as const, username: 'bob', password: 'bob-rw' };
+  const { accessToken, tokenType, scope } = await token.create(byCode);
+  expect([accessToken, tokenType, scope]).toEqual(['alice-rw', 'Bearer', 'read write']);
+  expect((await client(accessToken).accounts.verifyCredentials()).username).toBe('alice');
+  expect((await token.create(byPassword)).accessToken).toBe('bob-rw');
+  const byClient = { ...credentials, grantType: 'client_credentials' as const };
+  expect((await token.create(byClient)).accessToken).toBe('app-only');
+  for (const [sent, status, error] of [
+    [{ ...byCode, code: 'alice-revoked' }, 400, 'invalid_grant'],
+    [{ ...byPassword, username: 'alice' }, 400, 'invalid_grant'],
+    [{ ...byCode, clientSecret: 'another' }, 401, 'invalid_client'],
+    [{ ...byCode, clientId: 'another' }, 401, 'invalid_client'],
+    [{ ...byCode, grantType: 'implicit' as 'password' }, 400, 'unsupported_grant_type'],
+  ] as const) {
+    expect(await problem(token.create(sent as typeof byCode))).toEqual([status, error]);
+  }
+});
+
+test('deletes a status and writes it again, when it has a file, from the text that it is answered', async () => {
+  const media = await upload();
+  const { id } = await client().statuses.create({ status: 'a & b', mediaIds: [media.id] });
+  expect(await problem(client('bob-rw').statuses.$select(id).remove())).toEqual([404, 'Record not found']);
+  const { text, mediaAttachments, ...rest } = await client().statuses.$select(id).remove();
+  expect([text, 'content' in rest]).toEqual(['a & b', false]);
+  expect(await problem(client().statuses.$select(id).fetch())).toEqual([404, 'Record not found']);
+  const again = await client().statuses.create({
+    status: text ?? '',
+    mediaIds: mediaAttachments.map((one) => one.id),
+  });
+  expect(again).toMatchObject({ content: '<p>a &#38; b</p>', mediaAttachments: [{ id: media.id }] });
+  expect(again.id).not.toBe(id);
+});
+
+// The real megalodon from the npm registry, unchanged, over HTTP.
+const megalodonOf = (token = 'alice-rw') => generator('mastodon', api.url, token);
+
+// megalodon drops a date that is not ahead of the machine's own clock, hence the year.
+const FAR = 3000 * 365 * DAY;
+const scheduleByMegalodon = async (text: string) =>
+  (await megalodonOf().postStatus(text, { scheduled_at: at(FAR) })).data as Entity.ScheduledStatus;
+const statusOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'nothing went wrong',
+    (error) => [error.response.status, error.response.data.error],
+  );
+
+test('runs the whole life of a scheduled status, when all is well, from creation to cancellation', async () => {
+  const created = await scheduleByMegalodon('hello from megalodon');
+  expect(created).toMatchObject({ id: '1', scheduled_at: at(FAR), params: { text: 'hello from megalodon' } });
+  expect((await megalodonOf().getScheduledStatuses({ limit: 5 })).data).toEqual([created]);
+  expect((await megalodonOf().getScheduledStatus('1')).data).toEqual(created);
+  expect((await megalodonOf().scheduleStatus('1')).data).toEqual(created);
+  expect((await megalodonOf().scheduleStatus('1', at(DAY))).data).toEqual({
+    ...created,
+    scheduled_at: at(DAY),
+  });
+  expect((await megalodonOf().cancelScheduledStatus('1')).data).toEqual({});
+  expect((await megalodonOf().getScheduledStatuses()).data).toEqual([]);
+});
+
+test('is told what goes wrong, when something does, by status and text', async () => {
+  await scheduleByMegalodon('hello');
+  const past = 'Validation failed: Scheduled at The scheduled date must be in the future';
+  for (const [tried, ...expected] of [
+    [megalodonOf('nobody').getScheduledStatuses(), 401, 'The access token is invalid'],
+    [megalodonOf().getScheduledStatus('999'), 404, 'Record not found'],
+    [megalodonOf().cancelScheduledStatus('999'), 404, 'Record not found'],
+    [megalodonOf().scheduleStatus('1', at(0)), 422, past],
+  ] as const) {
+    expect(await statusOf(tried)).toEqual(expected);
+  }
+});
+
+test('describes a file, and publishes and deletes a status, when all is well', async () => {
+  const file = Object.assign(Readable.from(['not really']), { path: 'a.png' });
+  const { id } = (await megalodonOf().uploadMedia(file)).data;
+  const { data } = await megalodonOf().updateMedia(id, { description: 'a picture', focus: '0,1' });
+  expect(data).toMatchObject({ id, description: 'a picture', meta: { focus: { x: 0, y: 1 } } });
+  const status = (await megalodonOf().postStatus('gone soon')).data;
+  expect((await megalodonOf().getStatus(status.id)).data).toMatchObject({ content: '<p>gone soon</p>' });
+  expect((await megalodonOf().deleteStatus(status.id)).status).toBe(200);
+  expect(await statusOf(megalodonOf().getStatus(status.id))).toEqual([404, 'Record not found']);
+});

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { canonicalJson, digestOf, firstDifference, parseBody } from '../../src/notification/json.ts';
+import { KINDS, type Kind, kindNames } from '../../src/notification/kinds.ts';
+import { eventTimeOf, parsePayload, resourceOf } from '../../src/notification/payload.ts';
+import { isSigned, keyOf, unproven, verifyNotification } from '../../src/notification/token.ts';
+import { tokenOf } from '../support/hs256.ts';
+import { jsonObject, jsonValue, shuffled } from '../support/json-values.ts';
+
+const nested = (levels: number) => Buffer.from(`${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`);
+const ofBytes = (...bytes: number[]) =>
+  Buffer.concat([Buffer.from('{"'), Buffer.from(bytes), Buffer.from('":1}')]);
+
+describe('a body', () => {
+  test('is its text and its value, when it is a JSON object in UTF-8', () => {
+    const text = ' {"a": "\u00e9\u{1f600}", "__proto__": 1} ';
+    expect(parseBody(Buffer.from(text))).toEqual({ text, value: JSON.parse(text) });
+    expect(parseBody(nested(64)).text).toMatch(/^{/);
+  });
+
+  test.each<[string, Uint8Array]>([
+    ...['', '[]', 'null', '"a"', '{"secret":', '{}{}', '\ufeff{}'].map((text): [string, Buffer] => [
+      JSON.stringify(text),
+      Buffer.from(text),
+    ]),
+    ['not UTF-8', ofBytes(0xff)],
+    ['half a surrogate pair in UTF-8', ofBytes(0xed, 0xa0, 0x80)],
+  ])('is refused, when it is %s, in words that quote nothing of it', (_what, bytes) => {
+    expect(() => parseBody(bytes)).toThrow(new SyntaxError('not a JSON object in UTF-8'));
+  });
+
+  test.each([65, 100_000])('is refused, when it is nested %i levels deep', (levels) => {
+    expect(() => parseBody(nested(levels))).toThrow(new SyntaxError('nested deeper than 64 levels'));
+  });
+});
+
+describe('the first difference', () => {
+  test.each<[string, string, string | undefined]>([
+    ['{"a":1,"b":[1,{"c":null}]}', '{"b":[1,{"c":null}],"a":1.0}', undefined],
+    ['{"a":1}', '{"a":2}', '/a'],
+    ['{"a":1}', '{"a":"1"}', '/a'],
+    ['{}', '{"a":null}', '/a'],
+    ['{"a":[1,2]}', '{"a":[2,1]}', '/a/0'],
+    ['{"a/b":{"~":1}}', '{"a/b":{"~":2}}', '/a~1b/~0'],
+    ['{"__proto__":1}', '{}', '/__proto__'],
+    ['"x"', '{}', ''],
+  ])('of %s and %s is %p', (left, right, path) => {
+    expect(firstDifference(JSON.parse(left), JSON.parse(right))).toBe(path);
+  });
+
+  test('of any value and one with a single change is where it was changed', () => {
+    fc.assert(
+      fc.property(jsonObject, jsonValue, jsonValue, (any, one, other) => {
+        const [before, after] = [one, other].map((deep) => ({ ...any, at: [1, { deep }] }));
+        const difference = firstDifference(before, shuffled(after));
+        if (isDeepStrictEqual(one, other)) expect(difference).toBeUndefined();
+        else expect(difference).toMatch(/^\/at\/1\/deep/);
+      }),
+    );
+  });
+});
+
+describe('the digest of a notification', () => {
+  const hex = (body: object) => digestOf({ ...body }).toString('hex');
+
+  // The canonical texts are written by hand; the hashes were also computed with another program (Python's hashlib).
+  test.each([
+    [
+      '{"event":"channel_active","channel_id":"YijbmYHJ","webhook_id":"2yW4KmiG","site_id":"9KboGBFu","event_time":"2024-08-29T03:01:24+00:00"}',
+      '{"channel_id":"YijbmYHJ","event":"channel_active","event_time":"2024-08-29T03:01:24+00:00","site_id":"9KboGBFu"}',
+      '497cdea1d8cd86512fc3e1706ec7cff17740a1c016fdc3a98b9808f7767ee1f9',
+    ],
+    [
+      '{"text":"\\u00e4 😀 \\"\\\\\\n","number":1.50e3,"webhook_id":{},"list":[3,1,2,{"b":false,"a":null}]}',
+      '{"list":[3,1,2,{"a":null,"b":false}],"number":1500,"text":"ä 😀 \\"\\\\\\n"}',
+      '98f71b963cf4afae3a797797f809433221a56f62359e139c3c204ef1cea55960',
+    ],
+  ])('of %s, by hand, is the SHA-256 of %s', (body, canonical, expected) => {
+    const { webhook_id: _, ...event } = JSON.parse(body);
+    expect([hex(JSON.parse(body)), canonicalJson(event)]).toEqual([expected, canonical]);
+    expect(createHash('sha256').update(canonical, 'utf8').digest('hex')).toBe(expected);
+  });
+
+  test('of any body is the same with any webhook_id and order of members, and another with anything else changed', () => {
+    fc.assert(
+      fc.property(jsonObject, jsonValue, jsonValue, (event, one, other) => {
+        const before = { ...event, at: [1, { deep: one }] };
+        expect(hex({ ...(shuffled(before) as object), webhook_id: other })).toBe(
+          hex({ ...before, webhook_id: one }),
+        );
+        const after = { ...event, at: [1, { deep: other }] };
+        expect(hex(after) === hex(before)).toBe(isDeepStrictEqual(one, other));
+      }),
+    );
+  });
+
+  test('is the same of 0 and -0, which RFC 8785 both writes as 0, and they are no difference', () => {
+    expect(hex(JSON.parse('{"number":-0}'))).toBe(hex({ number: 0 }));
+    expect(firstDifference(JSON.parse('{"number":-0}'), { number: 0 })).toBeUndefined();
+  });
+});
+
+/** The table of events of the provider's specification: the kind, its group of handlers, and the ids beside the common members. */
+const SPECIFICATION = [
+  ['media_created', 'media', ['media_id']],
+  ['media_available', 'media', ['media_id']],
+  ['conversions_complete', 'media', ['media_id']],
+  ['media_updated', 'media', ['media_id']],
+  ['media_reuploaded', 'media', ['media_id']],
+  ['media_deleted', 'media', ['media_id']],
+  ['thumbnail_created', 'thumbnails', ['thumbnail_id', 'media_id']],
+  ['thumbnail_deleted', 'thumbnails', ['thumbnail_id', 'media_id']],
+  ['track_created', 'tracks', ['track_id', 'media_id']],
+  ['track_deleted', 'tracks', ['track_id', 'media_id']],
+  ['channel_created', 'channels', ['channel_id']],
+  ['channel_active', 'channels', ['channel_id']],
+  ['channel_idle', 'channels', ['channel_id']],
+];
+const common = { webhook_id: '2yW4KmiG', site_id: '9KboGBFu', event_time: '2024-08-27T00:20:57+00:00' };
+
+function bodyOf(kind: Kind): Record<string, unknown> {
+  const ids = Object.fromEntries(KINDS[kind].ids.map((name) => [name, `${name}-1`]));
+  return { event: kind, ...ids, ...common };
+}
+
+test('the table of kinds is that of the specification, in its order', () => {
+  expect(Object.entries(KINDS).map(([kind, { group, ids }]) => [kind, group, ids])).toEqual(SPECIFICATION);
+});
+
+describe('a payload', () => {
+  test.each(kindNames)('of %s with the members of the specification is known, with more as well', (kind) => {
+    for (const body of [bodyOf(kind), { ...bodyOf(kind), title: 'a title', nested: { deep: [1] } }])
+      expect(parsePayload(body)).toEqual({ type: 'known', notification: body });
+  });
+
+  test.each(kindNames)(
+    'of %s is invalid and says why, without a member or with one that is no text',
+    (kind) => {
+      for (const member of Object.keys(bodyOf(kind)).filter((name) => name !== 'event')) {
+        for (const value of [undefined, null, 1, [], {}, ['a'], '']) {
+          const problem = expect.stringMatching(new RegExp(`^${member}: .+$`));
+          expect(parsePayload({ ...bodyOf(kind), [member]: value })).toEqual({
+            type: 'invalid',
+            kind,
+            problem,
+          });
+        }
+      }
+    },
+  );
+
+  test('names every mistake at once', () => {
+    const { problem } = { problem: '', ...parsePayload({ event: 'track_created' }) };
+    for (const member of ['webhook_id', 'site_id', 'event_time', 'track_id', 'media_id'])
+      expect(problem).toContain(`${member}: `);
+  });
+
+  test.each<[unknown, string]>([
+    ['media_archived', 'media_archived'],
+    ['__proto__', '__proto__'],
+    [undefined, ''],
+    [{ toString: null }, ''],
+  ])('whose event is %j is unknown under the name "%s"', (event, kind) => {
+    const body = { event, anything: [1, 2] };
+    expect(parsePayload(body)).toEqual({ type: 'unknown', kind, notification: body });
+  });
+
+  test.each([
+    ...['x', 'ä-ö/ü', 'with space', '😀', "'; --", 'i'.repeat(200)].map((id) => [id, 'known']),
+    ...['', 'i'.repeat(201), 'a\u0000b', 'a\nb', '\u0085', '\ud83d', 'a\ude00b'].map((id) => [id, 'invalid']),
+  ])('whose id is %j is %s', (media_id, type) => {
+    expect(parsePayload({ ...bodyOf('media_created'), media_id }).type).toBe(type);
+  });
+});
+
+test.each<[object, string | undefined]>([
+  [{ event: 'thumbnail_created', thumbnail_id: 't1', media_id: 'm1' }, 'media:m1'],
+  [{ event: 'channel_active', channel_id: 'c1', media_id: 'm1' }, 'channel:c1'],
+  [{ event: 'media_created', channel_id: 'c1', media_id: 'm:1' }, 'media:m:1'],
+  [{ event: 'a kind to come', media_id: 'm1', channel_id: 'c1' }, 'media:m1'],
+  [{ media_id: ['m1'] }, undefined],
+  [{ media_id: 'a\u0000' }, undefined],
+  [{ event: 'media_created', media_id: '', channel_id: 'c1' }, undefined],
+  [{ event: 'channel_created', media_id: 'm1' }, undefined],
+])('the resource of a notification of %j is %p', (body, resource) => {
+  expect(resourceOf({ ...body })).toBe(resource);
+});
+
+test.each<[unknown, number | undefined]>([
+  ['2024-08-27T00:20:57+00:00', Date.UTC(2024, 7, 27, 0, 20, 57)],
+  ['2024-08-27T00:20:57Z', Date.UTC(2024, 7, 27, 0, 20, 57)],
+  ['2024-08-26T18:50:57-05:30', Date.UTC(2024, 7, 27, 0, 20, 57)],
+  ['2024-08-27T00:20:57.123456+00:00', Date.UTC(2024, 7, 27, 0, 20, 57, 123)],
+  ['2024-02-29T00:00:00+00:00', Date.UTC(2024, 1, 29)],
+  [undefined, undefined],
+  [1_724_718_057, undefined],
+  ['yesterday', undefined],
+  ['2024-08-27T00:20:57', undefined],
+  ['2023-02-29T00:00:00+00:00', undefined],
+  ['2024-08-27T24:00:00+00:00', undefined],
+  [' 2024-08-27T00:20:57+00:00', undefined],
+  [['2024-08-27T00:20:57+00:00'], undefined],
+])('the time of a notification %j is %p, and none where its payload is invalid', (event_time, expected) => {
+  expect(eventTimeOf({ event_time })).toBe(expected);
+  const isKnown = parsePayload({ ...bodyOf('media_created'), event_time }).type === 'known';
+  expect(isKnown).toBe(expected !== undefined);
+});
+
+// Forgeries, one by one, are in test/hardening/forgeries.test.ts.
+const secret = 'a-secret-of-at-least-thirty-two-bytes';
+const keys = [keyOf(secret)];
+const body = { event: 'channel_idle', channel_id: 't8JLGRl9', webhook_id: '2yW4KmiG', iat: 5, exp: 1 };
+const text = JSON.stringify(body);
+
+const check = (token: string, sent: string = text, live = keys) => {
+  const { value } = parseBody(Buffer.from(sent));
+  return verifyNotification(token, Buffer.from(sent), value, live);
+};
+
+test('a token is verified over any body, as it came, with any of the live secrets', () => {
+  fc.assert(
+    fc.property(jsonObject, (any) => {
+      const sent = JSON.stringify(any);
+      expect(check(tokenOf(sent, secret), sent, [keyOf('another'), ...keys])).toBeUndefined();
+    }),
+  );
+});
+
+const refused: readonly (readonly [string, string, object])[] = [
+  ['signed by another', tokenOf(text, 'another'), { reason: 'bad signature' }],
+  ['of HS512', tokenOf(text, secret, { header: { alg: 'HS512' }, hmac: 'HS512' }), { reason: 'not HS256' }],
+  [
+    'with crit, signed by another',
+    tokenOf(text, 'x', { header: { alg: 'HS256', crit: [] } }),
+    { reason: 'critical header' },
+  ],
+  [
+    'with a member less',
+    tokenOf('{"event":"channel_idle"}', secret),
+    { reason: 'claims differ', path: '/channel_id' },
+  ],
+  ['with claims that are no JSON', tokenOf('{', secret), { reason: 'malformed token' }],
+  [
+    'with a very long header',
+    tokenOf(text, 'x', { header: `{"alg":"HS256","a":"${'a'.repeat(9000)}"}` }),
+    { reason: 'malformed token' },
+  ],
+  ['that is none', 'x', { reason: 'malformed token' }],
+];
+
+test.each(refused)('a token is refused with the reason for its operator: %s', (_what, token, refusal) => {
+  expect(check(token)).toEqual(refusal);
+});
+
+test('a token of a webhook without a secret is refused', () => {
+  expect(check(tokenOf(text, secret), text, [])).toEqual({ reason: 'no secret' });
+});
+
+describe('a token whose only flaw is that no known secret explains its signature', () => {
+  const unknown = tokenOf(text, 'not known yet');
+  test('is unproven, and every other one that is refused is not', () => {
+    const [badSignature, ...flawed] = refused;
+    expect([unproven(unknown, body), unproven(badSignature?.[1] ?? '', body)]).toEqual([true, true]);
+    expect(flawed.filter(([, token]) => unproven(token, body)).map(([what]) => what)).toEqual([]);
+    expect(unproven(unknown, { ...body, more: 1 })).toBe(false);
+  });
+
+  test('is signed by nothing but that secret', () => {
+    expect(isSigned(unknown, keys)).toBe(false);
+    expect(isSigned(unknown, [...keys, keyOf('not known yet')])).toBe(true);
+  });
+});
+
+test('an empty secret is refused, as everybody could sign with it', () => {
+  expect(() => keyOf('')).toThrow(RangeError);
+});

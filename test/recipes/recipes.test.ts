@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { expect, test } from '@jest/globals';
+import { defineApp } from '../../src/index.ts';
+import { announce } from '../../src/recipes/announce.ts';
+import { liveBoard, type OnAir } from '../../src/recipes/live-board.ts';
+import { oncePerMedia } from '../../src/recipes/once-per-media.ts';
+import {
+  everyCrash,
+  type Happening,
+  matrix,
+  type Scenario,
+  type TestReceiver,
+  testReceiver,
+} from '../../src/testing/index.ts';
+import { size } from '../support/sizes.ts';
+
+const HISTORIES = { random: size({ small: 3, full: 1000 }), most: size({ small: 8, full: 400 }) };
+
+const board = () => defineApp(liveBoard());
+
+/** One channel ends on air, the other off air. */
+const happened: Happening[] = [
+  ['channel_active', { channel_id: 'Ny05CEfj' }],
+  ['channel_active', { channel_id: 'other' }],
+  ['channel_idle', { channel_id: 'Ny05CEfj' }],
+  ['channel_active', { channel_id: 'Ny05CEfj' }],
+  ['channel_idle', { channel_id: 'other' }],
+];
+
+async function onAir(kit: TestReceiver): Promise<OnAir[]> {
+  const { status, body } = await kit.page('/app/board.json');
+  assert.equal(status, 200);
+  return JSON.parse(body).on_air;
+}
+
+async function isRight(kit: TestReceiver): Promise<void> {
+  const channels = (await onAir(kit)).map(({ channel_id }) => channel_id);
+  assert.deepEqual(channels, ['Ny05CEfj']);
+}
+
+test('channels are on the board while they are on air, the longest first', async () => {
+  await using kit = await testReceiver({ app: board() });
+  expect((await kit.page('/app/board')).body).toContain('No channel is on air.');
+  for (const channel_id of ['second', 'third']) await kit.deliver('channel_active', { channel_id });
+  await kit.deliver('channel_active', { channel_id: 'first', event_time: '2025-12-31T23:00:00Z' });
+  await kit.deliver('channel_idle', { channel_id: 'second' });
+  await kit.settled();
+  expect(await onAir(kit)).toMatchObject([
+    { channel_id: 'first', site_id: kit.site, since: '2025-12-31T23:00:00Z' },
+    { channel_id: 'third' },
+  ]);
+});
+
+test('the page takes nothing of a notification for HTML, and its path must lead somewhere', async () => {
+  expect(() => liveBoard({ path: '/:x' })).toThrow('liveBoard: /:x is no path such as /board');
+  await using kit = await testReceiver({ app: defineApp(liveBoard({ path: '/live' })) });
+  await kit.deliver('channel_active', { channel_id: `<script>"it's"&` });
+  await kit.settled();
+  const { body } = await kit.page('/app/live');
+  expect(body).toContain('<td>&#60;script&#62;&#34;it&#39;s&#34;&#38;</td>');
+  expect((await kit.page(/href="([^"]+\.css)"/.exec(body)?.[1] ?? '')).status).toBe(200);
+});
+
+test('the board is right, wherever the process dies, in whatever order notifications come, and however often', async () => {
+  await everyCrash(async (start) => {
+    const kit = await start({ app: board() });
+    for (const [kind, members] of happened)
+      await kit.deliver<'channel_active'>(kind as 'channel_active', members);
+  }, isRight);
+  await matrix(happened, async (start) => void (await start({ app: board() })), isRight, HISTORIES);
+});
+
+const M = { media_id: 'UUhbHm6C' };
+const at = (second: number) => `2026-01-01T00:00:0${second}+00:00`;
+
+/** Sends each e-mail once for its key, as mail services do; the first calls fail. */
+function mailing(failures = 0) {
+  const sent = new Map<string, number>();
+  const keys: string[] = [];
+  const handlers = oncePerMedia({
+    name: 'mail',
+    async act({ idempotencyKey, upload }) {
+      if (keys.push(idempotencyKey) <= failures) throw new Error('the answer of the mail service was lost');
+      sent.set(idempotencyKey, upload);
+    },
+  });
+  return { sent, keys, handlers };
+}
+
+function uploads(happened: readonly Happening[]): Scenario<ReturnType<typeof mailing>> {
+  return async (start) => {
+    const mail = mailing();
+    const kit = await start(mail);
+    for (const [kind, members] of happened)
+      await kit.deliver<'media_created'>(kind as 'media_created', members);
+    return mail;
+  };
+}
+
+const mailedTwice = (_kit: unknown, { sent }: ReturnType<typeof mailing>) =>
+  assert.deepEqual(Object.fromEntries(sent), { 'mail UUhbHm6C 0': 0, 'mail UUhbHm6C 1': 1 });
+
+test.each<{ readonly kinds: readonly ('media_available' | 'media_reuploaded')[] }>([
+  { kinds: ['media_available', 'media_reuploaded', 'media_available'] },
+  { kinds: ['media_available', 'media_available', 'media_reuploaded', 'media_available'] },
+])(
+  'it goes out once for each upload, when $kinds come in any order or the process dies',
+  async ({ kinds }) => {
+    const happened = kinds.map((kind): Happening => [kind, M]);
+    await matrix(happened, uploads([]), mailedTwice, HISTORIES);
+    if (kinds.length === 3) await everyCrash(uploads(happened), mailedTwice);
+  },
+);
+
+test('it goes out again neither after a late reupload between two that are known, nor after a known one', async () => {
+  const mail = mailing();
+  await using kit = await testReceiver(mail);
+  const deliver = async (kind: 'media_available' | 'media_reuploaded', second: number, site_id = 'first') => {
+    await kit.deliver(kind, { ...M, site_id, event_time: at(second) });
+    await kit.settled();
+  };
+  await deliver('media_available', 1);
+  await deliver('media_reuploaded', 4);
+  await deliver('media_available', 5);
+  await deliver('media_reuploaded', 2);
+  const known = await kit.state('media:UUhbHm6C');
+  // As at a replay: the site makes it another event.
+  for (const site of ['second', 'third']) await deliver('media_reuploaded', 2, site);
+  expect([...mail.sent.keys()]).toEqual(['mail UUhbHm6C 0', 'mail UUhbHm6C 1']);
+  expect(await kit.state('media:UUhbHm6C')).toEqual(known);
+});
+
+test('it is tried again with the same key, when it fails, also if a reupload before it comes between two attempts', async () => {
+  const mail = mailing(2);
+  await using kit = await testReceiver(mail);
+  await kit.deliver('media_available', { ...M, event_time: at(9) });
+  await kit.handled();
+  await kit.deliver('media_reuploaded', { ...M, event_time: at(5) });
+  await kit.settled();
+  expect(mail.keys).toEqual(['mail UUhbHm6C 0', 'mail UUhbHm6C 0', 'mail UUhbHm6C 0']);
+});
+
+const FAR = new Date(Date.UTC(2026, 11, 24));
+const LEAD_MS = 6 * 60_000;
+
+/** Starts with these scheduled statuses, far ahead. */
+const scheduling =
+  (texts: readonly string[], ...kinds: ('media_available' | 'media_deleted')[]): Scenario<TestReceiver> =>
+  async (start) => {
+    const kit: TestReceiver = await start({ handlers: announce({ now: () => kit.now() }) });
+    for (const text of texts) await kit.statuses.schedule({ status: text }, FAR);
+    for (const kind of kinds) await kit.deliver(kind, M);
+    return kit;
+  };
+
+async function begin(...args: Parameters<typeof scheduling>): Promise<TestReceiver> {
+  const kit = await scheduling(...args)(testReceiver);
+  await kit.settled();
+  return kit;
+}
+
+/** The scheduled statuses of the user, the first one first: their texts, and how long from now. */
+async function scheduled(kit: TestReceiver): Promise<[string, number][]> {
+  const { statuses } = await kit.statuses.page();
+  return statuses
+    .toReversed()
+    .map(({ params, scheduled_at }) => [params.text, Date.parse(scheduled_at ?? '') - kit.now()]);
+}
+
+test('the statuses about a media come forward, when it is available; the others stay', async () => {
+  const texts = ['about another', 'Out now: UUhbHm6C!', 'about UUhbHm6CC', 'UUhbHm6C again'];
+  await using kit = await begin(texts, 'media_available');
+  const ahead = await scheduled(kit);
+  for (const [text, ms] of ahead)
+    if (/UUhbHm6C\b/.test(text)) expect(Math.abs(ms - LEAD_MS)).toBeLessThan(1000);
+    else expect(ms).toBeGreaterThan(LEAD_MS * 10);
+  expect(ahead.map(([text]) => text)).toEqual(texts);
+});
+
+test('it is found among hundreds, over all pages, and the rate limit is waited for', async () => {
+  await using kit = await begin(['Out now: UUhbHm6C!']);
+  // 25 a day is the most that may be scheduled.
+  for (let number = 0; number < 90; number++) {
+    const day = new Date(FAR.getTime() + 86_400_000 * (1 + Math.floor(number / 20)));
+    await kit.statuses.schedule({ status: `other ${number}` }, day);
+  }
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  const calls = kit.statusesCalls;
+  expect(calls.filter(({ method }) => method === 'GET').length).toBeGreaterThan(2);
+  expect(calls.filter(({ method, status }) => method === 'PUT' && status === 200)).toHaveLength(1);
+  expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
+});
+
+test('each is cancelled, when the media is deleted, wherever the process dies and in whatever order', async () => {
+  const texts = ['UUhbHm6C', 'about another', 'soon: UUhbHm6C'];
+  const isRight = async (kit: TestReceiver) =>
+    assert.deepEqual(
+      (await scheduled(kit)).map(([text]) => text),
+      ['about another'],
+    );
+  await everyCrash(scheduling(texts, 'media_available', 'media_deleted'), isRight);
+  const happened = ['media_available', 'media_deleted'] as const;
+  await matrix(
+    happened.map((kind) => [kind, M]),
+    scheduling(texts),
+    isRight,
+    HISTORIES,
+  );
+});
+
+test('it comes forward once, wherever the process dies', async () => {
+  await everyCrash(scheduling(['Out now: UUhbHm6C!'], 'media_available'), async (kit) => {
+    const [first, ...others] = await scheduled(kit);
+    assert.deepEqual(others, []);
+    assert.ok(Number(first?.[1]) <= LEAD_MS, `it is ${first?.[1]} ms ahead`);
+  });
+});
+
+test('a media that no status is about is skipped, and so is one whose status is out soon anyway', async () => {
+  await using kit = await begin([], 'media_available');
+  const lastError = expect.stringContaining('no scheduled status is about it');
+  expect(await kit.event()).toMatchObject({ status: 'skipped', lastError });
+  await kit.statuses.schedule({ status: 'Out now: UUhbHm6C!' }, new Date(kit.now() + LEAD_MS - 30_000));
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  const out = expect.stringContaining('is out by then anyway');
+  expect((await kit.events()).at(-1)).toMatchObject({ status: 'skipped', lastError: out });
+});
+
+test('without the statuses API the event is dead, with what to do', async () => {
+  await using kit = await testReceiver({ handlers: announce(), statuses: false });
+  await kit.deliver('media_available', M);
+  await kit.settled();
+  const lastError = 'set STATUSES_BASE_URL and STATUSES_TOKEN, and replay the event';
+  expect(await kit.event()).toMatchObject({ status: 'dead', lastError });
+});

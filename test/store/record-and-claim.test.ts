@@ -1,0 +1,227 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Claim, ClaimRequest, VerifiedNotification } from '../../src/store/event-store.ts';
+import { eventId, isEventId } from '../../src/store/stored.ts';
+import { runs } from '../support/sizes.ts';
+import {
+  claimed,
+  claimedOne,
+  FAILED,
+  HANDLED,
+  handledInTurn,
+  LEASE_MS,
+  notified,
+  OTHER,
+  polled,
+  recorded,
+} from './desk.ts';
+import { onEachEngine } from './stages.ts';
+
+onEachEngine('record', (stage) => {
+  test('accepts one of several that come with the same id, whichever process gets them, and counts all', async () => {
+    const { store, clock } = stage;
+    const one = notified();
+    const other = await stage.another();
+    const answers = await Promise.all([
+      ...Array.from({ length: 5 }, () => store.record(one)),
+      ...Array.from({ length: 5 }, () => other.record(one)),
+    ]);
+    expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
+    await stage.pass(5000);
+    const late = await other.record({ ...one, webhookId: 'webhook2' });
+    expect(late).toEqual({ status: 'duplicate', id: one.id });
+    const times = { receivedAt: clock.now() - 5000, lastDeliveryAt: clock.now() };
+    expect(await store.event(one.id)).toMatchObject({ deliveries: 11, webhookId: 'webhook1', ...times });
+  });
+
+  test('takes a text with NUL and half surrogate pairs, finds it by that, and loses none that come with it', async () => {
+    const odd = notified('media:odd', 0, {
+      body: 'nul \0 half \ud800 end',
+      kind: 'ki\0nd',
+      siteId: '\udc00',
+    });
+    const others = [notified('media:a'), notified('media:b')];
+    const answers = await Promise.all([odd, ...others].map((one) => stage.store.record(one)));
+    expect(answers.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted']);
+    const [claim] = await claimed(stage.store, 'media:odd');
+    expect(claim?.body).toMatch(/^nul . half . end$/su);
+    expect(await stage.store.count({ kind: odd.kind })).toBe(1);
+  });
+
+  test('refuses one request that no column takes, and records what came with it', async () => {
+    const bad = notified('media:bad', 0, { eventTime: 'a time that is none' as never });
+    const good = [notified('media:a'), notified('media:b')];
+    const [first, refused, last] = await Promise.allSettled(
+      [good[0], bad, good[1]].map((one) => stage.store.record(one as VerifiedNotification)),
+    );
+    const isStrict = stage.isPostgres; // SQLite takes a text in a column of numbers
+    expect(first).toMatchObject({ value: { status: 'accepted' } });
+    expect(last).toMatchObject({ value: { status: 'accepted' } });
+    expect(refused?.status).toBe(isStrict ? 'rejected' : 'fulfilled');
+    if (isStrict) expect(await stage.store.event(bad.id)).toBeUndefined();
+  });
+
+  test("keeps each channel's state by its newest event, of one time the one received later", async () => {
+    const { store } = stage;
+    const of = (channel: string, state: string, seconds: number) =>
+      notified(`channel:${channel}`, seconds, { kind: `channel_${state}` });
+    const list = [of('a', 'active', 9), of('a', 'idle', 8), of('b', 'active', 5), of('b', 'idle', 5)];
+    await Promise.all(list.map((one) => store.record(one)));
+    await recorded(store, of('c', 'active', 1), of('c', 'idle', 2), notified('media:one', 99));
+    expect(await store.channels({ limit: 10 })).toEqual({
+      counts: { active: 1, idle: 2 },
+      channels: [
+        ['channel:a', 'active', list[0]?.id],
+        ['channel:b', 'idle', list[3]?.id],
+        ['channel:c', 'idle', expect.any(String)],
+      ].map(([resource, state, event]) => expect.objectContaining({ resource, state, event })),
+    });
+    expect((await store.channels({ limit: 1, after: 'channel:a' })).channels).toMatchObject([
+      { resource: 'channel:b' },
+    ]);
+  });
+});
+
+const times = fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 });
+const digests = fc.uint8Array({ minLength: 32, maxLength: 32 });
+
+test('an event id tells the time of its event and the start of the digest, fit for a URL and a file name', () => {
+  const property = fc.property(times, digests, (eventTime, digest) => {
+    const id = eventId(eventTime, digest);
+    expect(isEventId(id)).toBe(true);
+    const [, time = '', start] = /^(-?[0-9a-z]{1,11})-([0-9a-f]{20})$/.exec(id) ?? [];
+    expect(Number.parseInt(time, 36)).toBe(eventTime);
+    expect(Buffer.from(digest).toString('hex').startsWith(String(start))).toBe(true);
+  });
+  fc.assert(property, { numRuns: runs(1000) });
+});
+
+const hex = 'a'.repeat(20);
+test.each(['', `0-${hex}a`, `0-${hex.slice(1)}`, `0-${'g'.repeat(20)}`, `0-${hex}\n`])(
+  'an event id is not %j',
+  (text) => expect(isEventId(text)).toBe(false),
+);
+
+onEachEngine('claim', (stage) => {
+  test('never gives two events of one resource at once, whoever asks, and however', async () => {
+    const { store } = stage;
+    const other = await stage.another();
+    await recorded(store, notified('media:one'), notified('media:one'), notified('media:two'));
+    const asked = await Promise.all([
+      claimed(store, 'media:one'),
+      polled(store),
+      polled(other, { owner: OTHER, oldest: 0, newest: 5 }),
+      polled(other, { names: ['media:one', 'media:two'], oldest: 9, newest: 9, owner: OTHER }),
+    ]);
+    expect(
+      asked
+        .flat()
+        .map(({ resource }) => resource)
+        .sort(),
+    ).toEqual(['media:one', 'media:two']);
+  });
+
+  test('leases of limited kinds as many as there is room for, the oldest first, and sets the others aside: polls find what is behind', async () => {
+    const { store } = stage;
+    const tracks = [1, 2, 3, 4].map((n) => notified(`media:track-${n}`, n, { kind: 'track_created' }));
+    const others = [notified('media:odd', 5, { kind: 'media_exploded' }), notified('media:one', 6)];
+    for (const [at, one] of [...tracks, ...others].entries()) await store.record(one, stage.clock.now() + at);
+    const asking = async (request: Partial<ClaimRequest>, ...rooms: readonly number[]) => {
+      const limits = [['unknown'], ['track_created']].map((kinds, at) => ({ kinds, room: rooms[at] ?? 0 }));
+      const claims = await polled(store, { limits, ...request });
+      return claims.map(({ resource }) => resource.slice(6)).sort();
+    };
+    expect(await asking({ oldest: 3 }, 0, 1)).toEqual(['track-1']);
+    expect(await asking({ oldest: 2 })).toEqual([]);
+    expect(await asking({ oldest: 2 })).toEqual(['one']);
+    expect(await asking({ names: ['media:odd', 'media:track-4'], oldest: 0 })).toEqual([]);
+    expect(await asking({ oldest: 9 })).toEqual([]);
+    expect(await asking({ oldest: 9 }, 1, 2)).toEqual(['odd', 'track-2', 'track-3']);
+    await recorded(store, notified('media:track-4', 0)); // older, and of another kind
+    expect(await asking({ oldest: 9 })).toEqual(['track-4']);
+  });
+
+  test('finds lanes that another process has set aside, when it has no limits, or others', async () => {
+    const { store } = stage;
+    const limits = [{ kinds: ['track_created', 'media_available'], room: 0 }];
+    const kinds = ['track_created', 'media_available'];
+    await recorded(store, ...kinds.map((kind) => notified(`media:${kind}`, 0, { kind })));
+    expect(await polled(store, { limits })).toEqual([]);
+    const others = [{ kinds: ['media_deleted', 'track_created'], room: 1 }];
+    expect(await polled(store, { oldest: 1, limits: others })).toMatchObject([{}]);
+    expect(await polled(store)).toMatchObject([{}]);
+  });
+
+  test('names each lease otherwise, also in a process that began again', async () => {
+    const { store } = stage;
+    await recorded(store, ...[1, 2, 3].map((n) => notified(`media:${n}`)));
+    const first = await polled(store, { oldest: 2 });
+    const again = await polled(await stage.another());
+    const leases = [...first, ...again].map(({ lease }) => lease);
+    expect(new Set(leases).size).toBe(3);
+    expect(await stage.sql('SELECT lease FROM lanes WHERE owner IS NULL OR until IS NULL')).toEqual([]);
+  });
+
+  test('leases only as many as were asked for: those that have waited longest, and those that came last', async () => {
+    const { store } = stage;
+    for (let n = 0; n < 6; n++) {
+      await recorded(store, notified(`media:${n}`, -n)); // the event time of an older one is newer
+      await stage.pass(10);
+    }
+    const claims = await polled(store, { oldest: 2, newest: 1 });
+    expect(claims.map(({ resource }) => resource).sort()).toEqual(['media:0', 'media:1', 'media:5']);
+    expect(await stage.sql('SELECT resource FROM lanes WHERE lease IS NOT NULL')).toHaveLength(3);
+  });
+
+  test('counts the waiting of a lane from the receipt of its ready event, whoever opens it', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:old'), notified('media:old', 1));
+    const first = stage.clock.now();
+    const claim = await claimedOne(store, 'media:old');
+    await stage.pass(100);
+    await recorded(store, notified('media:new'), notified('media:old', 2));
+    await store.settle(claim, FAILED);
+    await stage.pass(2000);
+    expect(await store.wake()).toEqual(['media:old']);
+    const ready = await stage.sql<{ resource: string; ready_at: number }>(
+      'SELECT resource, ready_at FROM lanes ORDER BY 1',
+    );
+    expect(ready).toEqual([
+      { resource: 'media:new', ready_at: first + 100 },
+      { resource: 'media:old', ready_at: first },
+    ]);
+    const [woken] = await polled(store, { oldest: 1 });
+    expect(woken).toMatchObject({ resource: 'media:old' });
+    await store.settle(woken as Claim, HANDLED);
+    await store.settle(await claimedOne(store, 'media:old'), HANDLED);
+    expect(await stage.sql("SELECT ready_at FROM lanes WHERE resource = 'media:old'")).toEqual([
+      { ready_at: first + 100 },
+    ]);
+  });
+});
+
+onEachEngine('late', (stage) => {
+  test('is decided with the first start: it does not become late while it waits for a retry, nor by a crash', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:one', 3));
+    await store.settle(await claimedOne(store, 'media:one'), FAILED);
+    await recorded(store, notified('media:one', 5));
+    await handledInTurn(store, 'media:one');
+    await stage.pass(2000);
+    await store.wake();
+    const again = await claimedOne(store, 'media:one');
+    expect(again).toMatchObject({ late: false, starts: 2 });
+    await stage.pass(LEASE_MS + 1);
+    await store.recover({ held: [], maxAttempts: 40 });
+    expect(await claimedOne(store, 'media:one')).toMatchObject({ late: false, starts: 3 });
+  });
+
+  test('is an event that was never run, although the newer handled one is being replayed', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:one', 5));
+    await handledInTurn(store, 'media:one');
+    await recorded(store, notified('media:one', 3));
+    await store.replay({ status: 'handled' });
+    expect(await claimedOne(store, 'media:one')).toMatchObject({ replays: 0, late: true });
+  });
+});
