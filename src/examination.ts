@@ -22,8 +22,8 @@ import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
 import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
-import { isAway } from './store/lists/event-json.ts';
 import { engineOf, openStore } from './store/open.ts';
+import { isAway } from './store/queue/lists/event-json.ts';
 
 interface Examination {
   /** whether to skip the checks that need the network */

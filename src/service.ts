@@ -10,7 +10,7 @@ import { createReceiver, type Phase } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Quarantine } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
-import { keepFor } from './store/retention.ts';
+import { keepFor } from './store/queue/retention.ts';
 
 export interface ServiceOptions {
   readonly config: Config;

@@ -38,8 +38,9 @@ const forbidden: Readonly<Record<string, (target: string) => boolean>> = {
   testing: (target) => /^src\/(cli|inspector|recipes|handlers|start\.ts|service\.ts)/.test(target),
   recipes: (target) => /^src\//.test(target) && !HANDLERS_MAY_IMPORT.test(target),
   // What both engines go by knows neither of them.
-  'store/operations': (target) => ENGINES.test(target),
-  'store/lists': (target) => ENGINES.test(target),
+  'store/queue': (target) => ENGINES.test(target),
+  'store/quarantine': (target) => ENGINES.test(target),
+  'store/reports': (target) => ENGINES.test(target),
 };
 
 /** Rooms that nothing depends on: tests and the owner's handlers alone import them, and the command that is nothing without one. */
@@ -120,7 +121,7 @@ describe('the rules of the house', () => {
     ['src/testing/a.ts', '../cli/output.ts'],
     ['src/recipes/a.ts', '../store/event-store.ts'],
     ['src/cli/a.ts', '../testing/kit.ts'],
-    ['src/store/operations/a.ts', '../sqlite/connection.ts'],
+    ['src/store/queue/a.ts', '../sqlite/connection.ts'],
   ])('are broken, when %s imports %s', (path, specifier) => {
     const text = `import {\n  type A,\n} from '${specifier}';`;
     expect(brokenRules([{ path, text }])).toHaveLength(1);

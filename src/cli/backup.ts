@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
-import { keyPathOf } from '../store/key-file.ts';
+import { keyPathOf } from '../store/secrets/key-file.ts';
 import { line, print, say } from './output.ts';
 
 const HELP = `

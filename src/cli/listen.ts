@@ -7,7 +7,7 @@ import { httpUrlOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { writeWholeFile } from '../replay/export-recording.ts';
 import { CURSOR, parseLine } from '../replay/recording-lines.ts';
-import { iso } from '../store/lists/event-json.ts';
+import { iso } from '../store/queue/lists/event-json.ts';
 import { toVerified } from '../store/verified.ts';
 import { signingKeys } from './events/send.ts';
 import { readInput, readSecret } from './input.ts';

@@ -4,8 +4,8 @@ import { KitError } from '../base/errors.ts';
 import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
-import { unprovenJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
+import { unprovenJson } from '../store/queue/lists/event-json.ts';
 import { moment } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { stateJson } from '../store/lists/event-json.ts';
 import { withDatabase } from '../store/open.ts';
+import { stateJson } from '../store/queue/lists/event-json.ts';
 import { resource } from './options.ts';
 import { line, print, printJson, table, write } from './output.ts';
 

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import type { AppPages } from '../observer.ts';
 import { StatusesClient } from '../provider/index.ts';
 import type { EventStore, StatePlace } from '../store/event-store.ts';
-import { stateJson } from '../store/lists/event-json.ts';
+import { stateJson } from '../store/queue/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
 import type { DefinedApp, StartContext, Started, StateOf } from './handler.ts';
 import { awaiting, loading } from './process-guard.ts';

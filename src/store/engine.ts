@@ -1,9 +1,9 @@
 import type { MonotonicClock } from '../base/clock.ts';
 import type { Finding } from '../base/finding.ts';
 import type { Db } from './dialect.ts';
-import type { KeySource } from './key-file.ts';
-import type { Reads } from './lists/index.ts';
-import type { Operations } from './operations/index.ts';
+import type { Operations } from './operations.ts';
+import type { Reads } from './reads.ts';
+import type { KeySource } from './secrets/key-file.ts';
 
 type Input<O, N extends keyof O> = O[N] extends (db: never, input: infer I) => unknown ? I : never;
 type Output<O, N extends keyof O> = O[N] extends (...given: never[]) => infer R ? Awaited<R> : never;

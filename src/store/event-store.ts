@@ -3,14 +3,18 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { networkOf } from '../base/request-source.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
-import type { Report } from './lists/reports.ts';
-import type { Order, ReceivedQuery } from './lists/search.ts';
-import type { ChannelPage, EventFilter, QuarantinePage, StatesQuery, Stretch } from './lists/types.ts';
-import type { Recovery } from './operations/claim.ts';
-import type { Entry } from './operations/quarantine.ts';
-import type { Arrival } from './operations/record.ts';
-import type { LeaseKey, Settled, Settling } from './operations/settle.ts';
-import { HOLD_MS } from './operations/wake.ts';
+import type { Entry } from './quarantine/entries.ts';
+import type { QuarantinePage } from './quarantine/lists/entries.ts';
+import type { LeaseKey } from './queue/lanes.ts';
+import type { Order, ReceivedQuery } from './queue/lists/search.ts';
+import type { EventFilter, StatesQuery, Stretch } from './queue/lists/types.ts';
+import type { Arrival } from './queue/record.ts';
+import { HOLD_MS } from './queue/reset.ts';
+import type { Settled, Settling } from './queue/settle.ts';
+import type { Recovery } from './queue/wake.ts';
+import type { ChannelPage } from './reports/channels.ts';
+import type { Report } from './reports/report.ts';
+import type { Vault } from './secrets/vault.ts';
 import type {
   BulkOptions,
   Changed,
@@ -25,12 +29,15 @@ import type {
   VerifiedNotification,
   WebhookSecret,
 } from './stored.ts';
-import type { Vault } from './vault.ts';
 
 export type { DatabaseSize } from './engine.ts';
-export type { Instance, Refusals, Report, Stat, Sum } from './lists/reports.ts';
-export type * from './lists/types.ts';
-export type { LeaseKey, Settled } from './operations/settle.ts';
+export type { QuarantinePage, WaitingWebhook } from './quarantine/lists/entries.ts';
+export type { LeaseKey } from './queue/lanes.ts';
+export type * from './queue/lists/types.ts';
+export type { Settled } from './queue/settle.ts';
+export type { Channel, ChannelPage, Channels } from './reports/channels.ts';
+export type { Overview } from './reports/overview.ts';
+export type { Instance, Refusals, Report, Stat, Sum } from './reports/report.ts';
 export type * from './stored.ts';
 
 export interface Recorded {
@@ -114,8 +121,9 @@ export class EventStore {
   /** Makes ready what waited until now, a wave of some hundred at most. @returns its resources */
   readonly wake = () => this.#engine.write('wake', { limit: WAVE });
 
-  /** Opens lanes for ready events that have none. There should be none. @returns how many */
+  /** Opens lanes for ready events that have none, of which there should be none, and passes a suspect over. @returns how many */
   async sweep(): Promise<number> {
+    await this.#engine.write('passOver', {});
     let opened = 0;
     const sweep = (after: string) => this.#engine.write('sweep', { after, limit: 1000 });
     for await (const step of stepsFrom('', sweep)) opened += step.opened;
@@ -191,7 +199,7 @@ export class EventStore {
   /** The last event before a place; undefined if there is none. */
   readonly receiptBefore = (seq: number) => this.#engine.read('receiptBefore', { seq });
 
-  /** The place of the first of the 20,000 events before a place that were received at a time or later; undefined if none was. */
+  /** Among the 20,000 events before a place, the lowest place of those received at a time or later; undefined if there is none. */
   readonly firstSince = (seq: number, time: number) => this.#engine.read('firstSince', { seq, time });
 
   /** The last place up to which all events are there: what commits later comes behind it. */
@@ -235,23 +243,23 @@ export class EventStore {
   }
 
   /**
-   * Ends pending and dead events for good, as a person says; a replay takes them up again.
+   * Ends pending and dead events for good, as a person says; a replay takes them up again. Running events are left out.
    * @param reason it becomes their error, as lists show it
    */
   async dismiss(filter: EventFilter, reason: string, options: BulkOptions = {}): Promise<Changed> {
     const { onStep, signal } = options;
     const upTo = await this.lastSeq();
-    const sum = { events: 0, running: 0 };
-    for (const status of filter.status ? [filter.status] : (['dead', 'pending', 'running'] as const)) {
+    let events = 0;
+    for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
       for await (const seqs of this.#matching({ ...filter, status }, upTo)) {
-        if (signal?.aborted) return sum;
-        const step = await this.#engine.write('dismiss', { seqs, status, reason });
-        sum.events += step.events.length;
-        sum.running += step.running;
-        await onStep?.(step.events.map(({ id }) => id));
+        if (signal?.aborted) return { events, running: 0 };
+        const ids = await this.#engine.write('dismiss', { seqs, status, reason });
+        events += ids.length;
+        await onStep?.(ids);
       }
     }
-    return sum;
+    const isMeant = filter.status === undefined || filter.status === 'running';
+    return { events, running: isMeant ? await this.count({ ...filter, status: 'running' }) : 0 };
   }
 
   /** From then on no process starts a handler; those that run end. Receiving goes on. */

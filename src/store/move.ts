@@ -3,9 +3,9 @@ import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { columnOf } from './dialect.ts';
 import type { Raw } from './engine.ts';
-import { keyPathOf } from './key-file.ts';
 import { engineOf, hasDatabase, withDatabase, withStore } from './open.ts';
 import { MOVED, MOVING, VERSION } from './schema.ts';
+import { keyPathOf } from './secrets/key-file.ts';
 import { isThere } from './sqlite/file.ts';
 
 interface Moving {

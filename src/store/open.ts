@@ -3,8 +3,8 @@ import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import type { EngineModule, StoreOptions, StoreSettings } from './engine.ts';
 import { EventStore } from './event-store.ts';
+import { openVault } from './secrets/vault.ts';
 import { isThere, lossAt } from './sqlite/file.ts';
-import { openVault } from './vault.ts';
 
 export type { StoreOptions } from './engine.ts';
 

@@ -56,9 +56,9 @@ CREATE INDEX events_dead ON events (seq) WHERE status = 'dead';
 CREATE INDEX events_suspect ON events (next_at) WHERE crashes >= 2 AND status = 'pending';
 CREATE INDEX events_full ON events (ended_at) WHERE ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead';
 CREATE TABLE lanes (
-  resource text ${d.bytes} PRIMARY KEY, ready_at bigint NOT NULL,
+  resource text ${d.bytes} PRIMARY KEY, ready_at bigint NOT NULL, over_limit int NOT NULL DEFAULT 0,
   lease text, owner text, until bigint, event bigint, started_at bigint, late int);
-CREATE INDEX lanes_free ON lanes (ready_at) WHERE lease IS NULL;
+CREATE INDEX lanes_free ON lanes (over_limit, ready_at) WHERE lease IS NULL;
 CREATE INDEX lanes_until ON lanes (until) WHERE lease IS NOT NULL;
 CREATE TABLE attempts (
   event bigint NOT NULL, lease text NOT NULL, replay int NOT NULL, attempt int NOT NULL, instance text NOT NULL,

@@ -16,8 +16,8 @@ import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
-import { stateJson } from '../store/lists/event-json.ts';
 import { openStore } from '../store/open.ts';
+import { stateJson } from '../store/queue/lists/event-json.ts';
 import { appOf, configOf, type KitOptions } from './kit-options.ts';
 import { Life } from './life.ts';
 

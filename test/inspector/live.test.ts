@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { iso } from '../../src/store/lists/event-json.ts';
+import { iso } from '../../src/store/queue/lists/event-json.ts';
 import { onEachEngine, onPostgres, type Stage } from '../store/stages.ts';
 import { Stepped } from '../store/stepped.ts';
 import { type TestDatabase, testDatabase } from '../support/engine.ts';

@@ -226,6 +226,29 @@ onEachEngine('recover', (stage) => {
     await stage.pass(60_001);
     expect(await store.wake()).toEqual(ran.slice(0, 1));
   });
+
+  test('passes an event that was lost twice over, when nobody claims it for a minute, so that the next one runs', async () => {
+    const { store } = stage;
+    const names = ['media:a', 'media:b'];
+    await recorded(store, ...names.map((name) => notified(name)));
+    for (let crash = 0; crash < 2; crash++) {
+      await claimed(store, ...names);
+      await stage.pass(LEASE_MS + 1);
+      await store.recover(MOST);
+    }
+    const [first] = await store.wake();
+    await stage.pass(59_000);
+    await store.sweep();
+    expect(await store.wake()).toEqual([]);
+    await stage.pass(2000);
+    await store.sweep();
+    const second = names.filter((name) => name !== first);
+    expect(await store.wake()).toEqual(second);
+    expect((await polled(store)).map(({ resource }) => resource)).toEqual(second);
+    await stage.pass(61_000);
+    await store.sweep(); // one that runs keeps its turn
+    expect(await store.wake()).toEqual([]);
+  });
 });
 
 onEachEngine('sweep', (stage) => {

@@ -3,8 +3,8 @@ import { KitError } from '../../base/errors.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
 import type { Attempt, EventStore, StoredEvent } from '../../store/event-store.ts';
-import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/lists/event-json.ts';
 import { withDatabase } from '../../store/open.ts';
+import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/queue/lists/event-json.ts';
 import { eventId, type FilterFlags, filterOf, wholeNumber, withFilter } from '../options.ts';
 import { beginning, members, printJson, say, table, write } from '../output.ts';
 

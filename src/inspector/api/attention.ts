@@ -1,4 +1,4 @@
-import { LOOKED_AT } from '../../store/lists/problems.ts';
+import { LOOKED_AT } from '../../store/queue/lists/problems.ts';
 import { duration, eventsPath, number, plural, size } from '../pages/words.ts';
 import { adviceFor } from '../watch/request-results.ts';
 import { RECENT_MS, type Snapshot, type Sources, snapshotOf } from './stats.ts';

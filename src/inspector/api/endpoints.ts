@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
-import { isAway } from '../../store/lists/event-json.ts';
+import { isAway } from '../../store/queue/lists/event-json.ts';
 import { Refused } from '../guard/refuse.ts';
 import { stats } from './attention.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';

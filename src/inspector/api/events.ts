@@ -3,7 +3,13 @@ import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
-import { attemptJson, eventJson, eventTimeOf, runningJson, stateJson } from '../../store/lists/event-json.ts';
+import {
+  attemptJson,
+  eventJson,
+  eventTimeOf,
+  runningJson,
+  stateJson,
+} from '../../store/queue/lists/event-json.ts';
 import { isEventId, RESOURCE, STATUSES } from '../../store/stored.ts';
 import { Refused } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';

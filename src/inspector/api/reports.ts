@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
 import type { Refusals } from '../../store/event-store.ts';
-import { iso, isoOrNull, unprovenJson } from '../../store/lists/event-json.ts';
+import { iso, isoOrNull, unprovenJson } from '../../store/queue/lists/event-json.ts';
 import { adviceFor } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 

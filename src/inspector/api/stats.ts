@@ -3,7 +3,7 @@ import { isUnavailable, type KitError } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
-import { isAway, iso, isoOrNull } from '../../store/lists/event-json.ts';
+import { isAway, iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 

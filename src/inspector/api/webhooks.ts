@@ -2,7 +2,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { WebhooksClient } from '../../provider/index.ts';
 import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
-import { iso, isoOrNull } from '../../store/lists/event-json.ts';
+import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import type { Inspected } from './endpoint.ts';
 import { refusalJson } from './reports.ts';
 import { isLeftOut, NEAR, newestReceipt } from './stats.ts';

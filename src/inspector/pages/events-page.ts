@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
-import { alike } from '../../store/lists/problems.ts';
+import { alike } from '../../store/queue/lists/problems.ts';
 import { STATUSES } from '../../store/stored.ts';
 import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';

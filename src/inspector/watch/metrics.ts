@@ -6,7 +6,7 @@ import { kitVersion } from '../../base/program.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
 import type { DatabaseSize, Instance, Overview } from '../../store/event-store.ts';
-import { isAway } from '../../store/lists/event-json.ts';
+import { isAway } from '../../store/queue/lists/event-json.ts';
 import { type Result, results } from './request-results.ts';
 
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
 import { type Checks, type DatabaseSize, judged } from '../engine.ts';
-import { keyPathOf } from '../key-file.ts';
 import { VERSION, versionProblem } from '../schema.ts';
+import { keyPathOf } from '../secrets/key-file.ts';
 import { openReader, versionOf } from './connection.ts';
 import { isThere, lossAt } from './file.ts';
 

@@ -3,8 +3,8 @@ import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
-import { readsOf } from '../lists/index.ts';
-import { operationsOf, RELAXED } from '../operations/index.ts';
+import { operationsOf, RELAXED } from '../operations.ts';
+import { readsOf } from '../reads.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { advised, closeToOthers, lossAt } from './file.ts';
 

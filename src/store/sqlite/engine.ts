@@ -6,7 +6,7 @@ import { moduleUrl } from '../../base/program.ts';
 import { sqlitePathOf } from '../../base/url.ts';
 import type { Engine, StoreOptions, StoreSettings } from '../engine.ts';
 import { Gathered } from '../gathered.ts';
-import { keyPathOf } from '../key-file.ts';
+import { keyPathOf } from '../secrets/key-file.ts';
 import { checkSqlite, sizeOf } from './check.ts';
 import {
   type Connection,

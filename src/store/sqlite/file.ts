@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { dirname } from 'node:path';
 import { KitError } from '../../base/errors.ts';
-import { keyPathOf } from '../key-file.ts';
+import { keyPathOf } from '../secrets/key-file.ts';
 
 /**
  * Whether the file of a SQLite database is there.

@@ -1,7 +1,7 @@
-import { type Db, type Dialect, one, type Value } from '../dialect.ts';
-import { PLACES } from '../operations/record.ts';
-import { READY } from '../schema.ts';
-import type { EventId, StoredEvent } from '../stored.ts';
+import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
+import { READY } from '../../schema.ts';
+import type { EventId, StoredEvent } from '../../stored.ts';
+import { PLACES } from '../record.ts';
 import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */

@@ -1,4 +1,4 @@
-import type { AttemptOutcome, EventId, Pause, StateValue, Status, StoredEvent } from '../stored.ts';
+import type { AttemptOutcome, EventId, StateValue, Status, StoredEvent } from '../../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -67,27 +67,6 @@ export interface RunningStart {
   readonly instance: string;
 }
 
-/** The store at a glance. Times are milliseconds since the epoch. */
-export interface Overview {
-  /** ready and waiting */
-  readonly pending: number;
-  /** of these, so many wait for a retry */
-  readonly waiting: number;
-  /** when the first of these is due; undefined if none waits */
-  readonly nextAt: number | undefined;
-  readonly running: number;
-  readonly dead: number;
-  /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose */
-  readonly oldestPendingAt: number | undefined;
-  /** the same of those that no handler has started yet, and that wait for no time: one should have taken them up by now */
-  readonly oldestReadyAt: number | undefined;
-  /** undefined unless handling is paused */
-  readonly paused: Pause | undefined;
-  readonly quarantined: number;
-  /** notifications that the quarantine had no room for, since the database was made */
-  readonly quarantineLost: number;
-}
-
 /** Events of one kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
 export interface Problem {
   /** the first line of the error; `*` stands for what differs, and in `EventFilter.error` for anything */
@@ -101,32 +80,6 @@ export interface Problem {
   readonly lastAt: number;
   /** of those that wait: when the next one is tried again */
   readonly nextAt: number | undefined;
-}
-
-export type ChannelState = 'active' | 'idle';
-
-/** The state of a live channel by its newest event: of one event time, the one received later. */
-export interface Channel {
-  /** `channel:ID` */
-  readonly resource: string;
-  readonly siteId: string;
-  readonly state: ChannelState;
-  /** the event time of that event, milliseconds since the epoch */
-  readonly since: number;
-  readonly event: EventId;
-}
-
-export interface ChannelPage {
-  readonly state?: ChannelState | undefined;
-  /** only channels after this one, as `channel:ID` */
-  readonly after?: string | undefined;
-  readonly limit: number;
-}
-
-export interface Channels {
-  readonly counts: Readonly<Record<ChannelState, number>>;
-  /** the latest change of state first */
-  readonly channels: readonly Channel[];
 }
 
 /** A stretch of the state of all media, or of all channels. */
@@ -149,30 +102,4 @@ export interface States {
   readonly values: readonly (StatePlace & StateValue)[];
   /** the `after` of the next stretch; undefined after the last */
   readonly next: StatePlace | undefined;
-}
-
-export interface QuarantinePage {
-  /** only entries that name this webhook */
-  readonly webhook?: string | undefined;
-  /** only entries after the one in this place */
-  readonly after?: number | undefined;
-  /** 500 without it */
-  readonly limit?: number | undefined;
-}
-
-/** A network or webhook, or without both all of them, and what its entries in quarantine take. */
-export interface Share {
-  readonly network?: string | undefined;
-  readonly webhookId?: string | undefined;
-  bytes: number;
-  /** the place before which its entries were not looked at yet */
-  before?: number | undefined;
-}
-
-/** A webhook that entries of the quarantine name. */
-export interface WaitingWebhook {
-  readonly webhookId: string;
-  readonly notifications: number;
-  readonly firstAt: number;
-  readonly lastAt: number;
 }

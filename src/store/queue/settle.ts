@@ -1,12 +1,6 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { DoneStep, Settlement } from '../stored.ts';
-import { inOrder, type Lane, named } from './record.ts';
-
-/** What tells a claim from every other. */
-export interface LeaseKey extends Lane {
-  readonly lease: string;
-  readonly seq: number;
-}
+import { freeing, inOrder, type Lane, LEASED, type LeasedLane, type LeaseKey, named } from './lanes.ts';
 
 export interface Settling extends LeaseKey, Settlement {
   /** the number of the start, and the replay that it belongs to */
@@ -23,41 +17,9 @@ export interface Settled {
   readonly hasMore: boolean;
 }
 
-/** A lane that is leased, by its columns LEASED. */
-export interface LeasedLane extends Lane {
-  readonly lease: string;
-  readonly owner: string;
-  readonly event: number;
-  readonly startedAt: number;
-  readonly late: number | undefined;
-}
-
-export const LEASED = 'resource, lease, owner, event, started_at, late';
-
 /** The end of a start, as it is written. */
 export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
   readonly isCrash: boolean;
-}
-
-/** Of the event of a lane that is next: the oldest ready one. */
-export const firstReady = (what: string) =>
-  `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
-    ORDER BY e.event_time, e.seq LIMIT 1)`;
-
-/** Frees lanes, or closes those in which nothing is ready. The caller has locked them. @returns the names of those that have more */
-export function freeing(d: Dialect) {
-  const close = d.over(`DELETE FROM lanes USING r(resource text) WHERE lanes.resource = r.resource
-    AND ${firstReady('seq')} IS NULL RETURNING lanes.resource`);
-  const free =
-    d.over(`UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL, late = NULL,
-    ready_at = ${firstReady('received_at')} FROM r(resource text) WHERE lanes.resource = r.resource`);
-  return async (db: Db, lanes: readonly Lane[]): Promise<Set<string>> => {
-    const names = lanes.map(({ resource }) => resource);
-    const closed = await db.each<Lane>(close, named(names));
-    const more = new Set(names).difference(new Set(closed.map(({ resource }) => resource)));
-    await db.each(free, named([...more]));
-    return more;
-  };
 }
 
 /** Ends starts whose lanes are locked: each event goes on or ends, and the attempt is recorded. */

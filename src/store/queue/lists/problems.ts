@@ -1,4 +1,4 @@
-import type { Db } from '../dialect.ts';
+import type { Db } from '../../dialect.ts';
 import type { Problem } from './types.ts';
 
 /** So many of the newest dead events, and of those that wait, are looked at. */

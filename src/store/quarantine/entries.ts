@@ -1,7 +1,8 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
+import { inOrder } from '../queue/lanes.ts';
+import type { Arrival, recordOperations } from '../queue/record.ts';
 import { IS_OURS } from '../schema.ts';
 import type { Giving, ToQuarantine } from '../stored.ts';
-import { type Arrival, inOrder, type recordOperations } from './record.ts';
 
 /** An entry that arrives. */
 export interface Entry extends ToQuarantine {

@@ -1,5 +1,5 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
-import { inOrder } from '../operations/record.ts';
+import { inOrder } from '../queue/lanes.ts';
 
 /** What a process counted in a minute: so many times it came to this result. */
 export interface Stat {

@@ -1,5 +1,5 @@
-import type { Quarantined, StateValue, StoredEvent } from '../stored.ts';
-import type { Instance } from './reports.ts';
+import type { Instance } from '../../reports/report.ts';
+import type { Quarantined, StateValue, StoredEvent } from '../../stored.ts';
 import type { Attempt, RunningStart } from './types.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */

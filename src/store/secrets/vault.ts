@@ -1,8 +1,8 @@
-import { isUnavailable, KitError } from '../base/errors.ts';
-import type { Engine } from './engine.ts';
+import { isUnavailable, KitError } from '../../base/errors.ts';
+import type { Engine } from '../engine.ts';
+import type { WebhookSecret } from '../stored.ts';
 import { adoptNextKey, type KeySource, makeKey, nextKeyPathOf, readKey, theKey } from './key-file.ts';
-import { isKeyOf } from './operations/secrets.ts';
-import type { WebhookSecret } from './stored.ts';
+import { isKeyOf } from './sealed.ts';
 
 export type Vault = Awaited<ReturnType<typeof openVault>>;
 

@@ -1,5 +1,6 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { VerifiedNotification } from '../stored.ts';
+import { inOrder, lanesOf, openLanes } from './lanes.ts';
 
 /** A notification that arrives. */
 export interface Arrival extends VerifiedNotification {
@@ -8,37 +9,7 @@ export interface Arrival extends VerifiedNotification {
   readonly deliveries: number;
 }
 
-/** The lanes to be opened for events: each once, in the order of names, since when the first of its events has waited. */
-export function lanesOf(events: readonly Pick<Arrival, 'resource' | 'receivedAt'>[]) {
-  const lanes = new Map<string, number>();
-  for (const { resource, receivedAt } of events)
-    lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
-  const rows = [...lanes].map(([resource, readyAt]) => ({ resource, readyAt }));
-  return inOrder(rows, 'resource');
-}
-
-/** Rows in the order in which they are locked. */
-export function inOrder<K extends string, R extends Readonly<Record<K, string | number>>>(
-  rows: readonly R[],
-  key: K,
-): R[] {
-  return rows.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
-}
-
-/** Lanes by their names: each once, in the order in which they are locked. */
-export const named = (names: readonly string[]): Lane[] =>
-  [...new Set(names)].sort().map((resource) => ({ resource }));
-
-export type Lane = { readonly resource: string };
-
-/** Opens lanes, or tells open ones of older work. It updates a lane that is there, so that this waits for whoever closes it just now. */
-export function openLanes(d: Dialect): string {
-  const older = `ON CONFLICT (resource) DO UPDATE SET ready_at =
-    CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`;
-  return insert(d, 'lanes', 'resource text, ready_at bigint', older);
-}
-
-/** The advisory locks by which the cursor of PostgreSQL works have this in their upper 16 bits, and a place in the others. */
+/** The upper 16 bits of the keys of the advisory locks of PostgreSQL by which readers of the cursor wait; the last seq has the others. */
 export const PLACES = 0x686b;
 
 /** The kinds that tell a channel's state. */
@@ -67,10 +38,19 @@ export function recordOperations(d: Dialect) {
       event = excluded.event WHERE excluded.since >= channels.since`,
   );
 
+  const ping = [
+    // Who asks waits for a second: a command, or a stop, is not to wait for much longer.
+    ...(d.hasLocks ? ["SET LOCAL lock_timeout = '1s'"] : []),
+    "INSERT INTO events (id) SELECT '' WHERE false",
+    "INSERT INTO lanes (resource) SELECT '' WHERE false",
+    `INSERT INTO meta (name, value) VALUES ('pings', '1')
+    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + 1 AS text)`,
+  ];
+
   return {
     /** Records notifications; of one id the first is the event, the others are repeats. @returns for each whether it is new */
     async record(db: Db, { list }: { readonly list: readonly Arrival[] }): Promise<boolean[]> {
-      // A reader of the cursor goes no further than the lowest of these.
+      // A reader of the cursor goes no further than the lowest seq that such a lock has.
       if (cursorLock) await db.all(cursorLock);
       const rows = list.map((one) => ({ ...one, lastDeliveryAt: one.receivedAt }));
       const inserted = await db.each<{ id: string }>(add, inOrder(rows, 'id'));
@@ -83,6 +63,14 @@ export function recordOperations(d: Dialect) {
       if (lockRepeated) await db.each(lockRepeated, repeats);
       await db.each(repeat, repeats);
       return isNew;
+    },
+
+    /**
+     * Commits something: a page that does not change would not be written. It adds nothing to the tables of an ack, but waits for the
+     * locks of others on them, in the order of an ack.
+     */
+    async ping(db: Db, _: object): Promise<void> {
+      for (const sql of ping) await db.all(sql);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { type Clock, repeat } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
-import type { EventStore } from './event-store.ts';
+import { type Clock, repeat } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { EventStore } from '../event-store.ts';
 
 interface RetentionOptions {
   readonly store: Pick<EventStore, 'prune'>;

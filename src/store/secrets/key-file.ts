@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname } from 'node:path';
-import { KitError, messageOf } from '../base/errors.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 
 /** The key of the secrets where it comes from outside, or the path of the file that has it. */
 export type KeySource = Buffer | string;

@@ -1,0 +1,83 @@
+import { type Db, one } from '../../dialect.ts';
+import { IS_OURS } from '../../schema.ts';
+import type { Giving, Quarantined } from '../../stored.ts';
+
+export interface QuarantinePage {
+  /** only entries that name this webhook */
+  readonly webhook?: string | undefined;
+  /** only entries after the one in this place */
+  readonly after?: number | undefined;
+  /** 500 without it */
+  readonly limit?: number | undefined;
+}
+
+/** A network or webhook, or without both all of them, and what its entries in quarantine take. */
+export interface Share {
+  readonly network?: string | undefined;
+  readonly webhookId?: string | undefined;
+  bytes: number;
+  /** the place before which its entries were not looked at yet */
+  before?: number | undefined;
+}
+
+/** A webhook that entries of the quarantine name. */
+export interface WaitingWebhook {
+  readonly webhookId: string;
+  readonly notifications: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+const PAGE = 500;
+
+/** What one reads of the quarantine. */
+export function quarantineReads() {
+  const columns =
+    'id, kind, webhook_id, site_id, resource, event_time, received_at, body, source, deliveries';
+  const newestFirst = `SELECT ${columns} FROM quarantine ORDER BY seq DESC LIMIT $newest`;
+  const largest = `SELECT webhook_id, count(*) AS notifications, min(received_at) AS first_at, max(received_at) AS last_at
+    FROM quarantine GROUP BY webhook_id ORDER BY notifications DESC, webhook_id LIMIT ${PAGE}`;
+  const sums = `SELECT coalesce(sum(bytes), 0) AS bytes,
+    (SELECT coalesce(sum(bytes), 0) FROM quarantine WHERE ${IS_OURS}) AS ours FROM quarantine`;
+  const sharesBy = (column: string, names: string) =>
+    `SELECT ${names}, sum(bytes) AS bytes FROM quarantine GROUP BY ${column} HAVING sum(bytes) >= $least`;
+  const shares = `${sharesBy('network', 'network, NULL AS webhook_id')} UNION ALL ${sharesBy('webhook_id', 'NULL, webhook_id')}`;
+
+  const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
+  const quarantineSize = async (db: Db, { webhook }: { webhook?: string | undefined }): Promise<number> => {
+    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(webhook)}`;
+    return (await one<{ n: number }>(db, sql, { webhook })).n;
+  };
+
+  return {
+    quarantineSize,
+
+    /** Entries in the order of arrival. */
+    async quarantined(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage): Promise<Quarantined[]> {
+      const where = `seq > $after AND ${whose(webhook)}`;
+      const sql = `SELECT seq, token, ${columns} FROM quarantine WHERE ${where} ORDER BY seq LIMIT $limit`;
+      return db.all<Quarantined>(sql, { webhook, after, limit });
+    },
+
+    /** How many bytes entries hold together, those of webhooks with a stored secret, and each network or webhook that has `least`. */
+    async shares(db: Db, { least }: { readonly least: number }) {
+      const { bytes, ours } = await one<{ bytes: number; ours: number }>(db, sums);
+      return { bytes, ours, shares: await db.all<Share>(shares, { least }) };
+    },
+
+    /** The newest entries of a network or webhook, or of all, before a place. */
+    async newestOf(db: Db, { limit, ...share }: Share & { readonly limit: number }): Promise<Giving[]> {
+      const { network, webhookId, before = Number.MAX_SAFE_INTEGER } = share;
+      const which = network === undefined ? whose(webhookId) : 'network = $network';
+      const sql = `SELECT seq, network, webhook_id, bytes, CASE WHEN ${IS_OURS} THEN 1 ELSE 0 END AS is_ours FROM quarantine
+        WHERE ${which} AND seq < $before ORDER BY seq DESC LIMIT $limit`;
+      return db.all<Giving>(sql, { network, webhook: webhookId, before, limit });
+    },
+
+    async quarantineSummary(db: Db, page: { readonly newest: number }) {
+      const [total, webhooks] = [await quarantineSize(db, {}), await db.all<WaitingWebhook>(largest)];
+      const newest = await db.all<Omit<Quarantined, 'seq' | 'token'>>(newestFirst, page);
+      return { total, webhooks, newest };
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Db, Dialect } from '../dialect.ts';
+import { inOrder } from './lanes.ts';
+
+export function pruneOperations(d: Dialect) {
+  const isPrunable = "ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead' AND ended_at < $before";
+  const find = `SELECT seq FROM events WHERE ${isPrunable} ORDER BY ended_at LIMIT $limit`;
+  const empty = d.over(
+    `UPDATE events SET body = NULL FROM r(seq bigint) WHERE events.seq = r.seq AND ${isPrunable} RETURNING events.seq AS event`,
+  );
+  const remove = (table: string) =>
+    d.over(`DELETE FROM ${table} USING r(event bigint) WHERE ${table}.event = r.event`);
+  const [attempts, steps] = [remove('attempts'), remove('steps')];
+  return {
+    /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */
+    async prune(
+      db: Db,
+      { before, limit, among }: { before: number; limit: number; among?: readonly number[] | undefined },
+    ) {
+      const rows = among?.map((seq) => ({ seq })) ?? (await db.all<{ seq: number }>(find, { before, limit }));
+      const emptied = await db.each<{ event: number }>(empty, inOrder(rows, 'seq'), { before });
+      await db.each(attempts, emptied);
+      await db.each(steps, emptied);
+      return emptied.length;
+    },
+  };
+}

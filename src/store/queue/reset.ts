@@ -1,0 +1,103 @@
+import type { Db, Dialect, Params } from '../dialect.ts';
+import { READY } from '../schema.ts';
+import type { EventId, Status } from '../stored.ts';
+import { inOrder, type Lane, lanesOf, named, openLanes } from './lanes.ts';
+
+/** A step of a verb for many events. */
+export interface Chosen {
+  readonly seqs: readonly Pick<Due, 'seq'>[];
+  /** of the filter: the events may have another status since they were looked up */
+  readonly status: Status | undefined;
+}
+
+/** An event that becomes ready. */
+export interface Due extends Lane {
+  readonly seq: number;
+  readonly receivedAt: number;
+}
+
+/** The replay that holds events. Its name is when wake releases them if the process of the replay does not, milliseconds since the epoch. */
+export interface Held {
+  readonly heldBy: number;
+}
+
+/** Makes events ready for which a condition still holds. Their lanes are opened first, so that no ready event is without one. */
+export function releasing(d: Dialect, condition: string) {
+  const open = openLanes(d);
+  const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
+  const ready = d.over(`UPDATE events SET next_at = NULL, held_by = NULL FROM r(seq bigint)
+    WHERE events.seq = r.seq AND ${condition} RETURNING events.resource`);
+  return async (db: Db, events: readonly Due[], params: Params): Promise<string[]> => {
+    await db.each(open, lanesOf(events));
+    const seqs = inOrder(events, 'seq').map(({ seq }) => ({ seq }));
+    if (lockEvents) await db.each(lockEvents, seqs);
+    return (await db.each<Lane>(ready, seqs, params)).map(({ resource }) => resource);
+  };
+}
+
+/**
+ * Makes the oldest events ready that a replay holds, by event time. Of a resource, an event that is released later is newer, whichever
+ * process releases it. The function returns their resources; none after the last.
+ */
+export function releasingHeld(d: Dialect) {
+  const makeReady = releasing(d, 'held_by = $held_by');
+  const held = `SELECT seq, resource, received_at FROM events WHERE held_by = $held_by AND next_at = $held_by
+    ORDER BY event_time, seq LIMIT $limit`;
+  return async (db: Db, replay: Held & { readonly limit: number }): Promise<string[]> =>
+    makeReady(db, await db.all<Due>(held, replay), replay);
+}
+
+/** What people do with many events: replays and dismissals. */
+export function resetOperations(d: Dialect) {
+  const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
+  const lockLanes = d.lock('lanes', 'resource', 'resource, event');
+  const found = d.over('SELECT events.seq, resource FROM r(seq bigint), events WHERE events.seq = r.seq');
+  // An event that another replay holds counts as replayed once.
+  const isStill = 'events.status = coalesce($status, events.status)';
+  const reset =
+    d.over(`UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
+      late = NULL, last_error = NULL, ended_at = NULL,
+      replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
+      FROM r(seq bigint) WHERE events.seq = r.seq AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
+      RETURNING events.seq, events.id`);
+  const dismiss =
+    d.over(`UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
+    FROM r(seq bigint) WHERE events.seq = r.seq AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.id`);
+  const forgetSteps = d.over('DELETE FROM steps USING r(event bigint) WHERE steps.event = r.event');
+
+  /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
+  const lockIdle = async (db: Db, seqs: Chosen['seqs']) => {
+    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs);
+    const lanes = named(events.map(({ resource }) => resource));
+    const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
+    const running = new Set(locked.map(({ event }) => event));
+    const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
+    if (lockEvents) await db.each(lockEvents, idle);
+    return { idle, running: events.length - idle.length };
+  };
+
+  return {
+    release: releasingHeld(d),
+
+    /**
+     * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
+     * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
+     */
+    async reset(db: Db, { seqs, status, resetSteps, heldBy }: Chosen & Held & { resetSteps: boolean }) {
+      const { idle, running } = await lockIdle(db, seqs);
+      const changed = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, status });
+      const forgotten = resetSteps ? changed.map(({ seq }) => ({ event: seq })) : [];
+      await db.each(forgetSteps, forgotten);
+      return { events: changed, running };
+    },
+
+    /** Ends pending and dead events for good, but for those that a lane runs. The next claim closes a lane with nothing ready. */
+    async dismiss(db: Db, { seqs, status, reason, now }: Chosen & { reason: string; now: number }) {
+      const { idle } = await lockIdle(db, seqs);
+      return (await db.each<{ id: EventId }>(dismiss, idle, { status, reason, now })).map(({ id }) => id);
+    },
+  };
+}
+
+/** How long the reset events wait if the process ends before it makes them ready. */
+export const HOLD_MS = 3_600_000;

@@ -1,0 +1,125 @@
+import type { Db, Dialect } from '../dialect.ts';
+import { READY } from '../schema.ts';
+import type { DeadEvent } from '../stored.ts';
+import { freeing, type Lane, LEASED, type LeasedLane, lanesOf, openLanes } from './lanes.ts';
+import { type Due, type Held, releasing, releasingHeld } from './reset.ts';
+import { type End, ending } from './settle.ts';
+
+/** After so many crashes in a life of an event, it is dead. */
+const MOST_CRASHES = 5;
+const LOST = 'its process crashed, or did not renew its lease in time';
+
+/** How long a suspect may be ready until another one has its turn: perhaps no process has a handler for its kind. */
+const SUSPECT_MS = 60_000;
+
+/** How events become ready again: their time has come, their process has ended, or their lane is missing. */
+export function wakeOperations(d: Dialect) {
+  const open = openLanes(d);
+  const release = releasingHeld(d);
+  const freeLanes = freeing(d);
+  const endStarts = ending(d);
+  const due = `SELECT seq, resource, received_at FROM events WHERE held_by IS NULL AND next_at <= ${d.now} AND crashes < 2
+    ORDER BY held_by, next_at LIMIT $limit`;
+  const left = `SELECT held_by FROM events WHERE held_by <= ${d.now} AND next_at IS NOT NULL ORDER BY held_by LIMIT 1`;
+  // `coalesce` and BETWEEN keep the planner off events_waiting, which it would scan whole.
+  const wakeDue = releasing(d, `coalesce(next_at, 0) BETWEEN 1 AND ${d.now}`);
+  // A suspect is an event that was lost twice: it may be what ends its process. One of them is ready or runs at a time.
+  const isSuspect = "crashes >= 2 AND status = 'pending'";
+  const readySuspect = `SELECT seq, resource FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
+  const nextSuspect = `SELECT seq, resource, received_at FROM events
+    WHERE ${isSuspect} AND next_at <= ${d.now} ORDER BY next_at LIMIT 1`;
+  const lockSuspects = d.hasLocks && `SELECT pg_advisory_xact_lock(${0x686f6f6b}, -2)`;
+  const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+  const lockLanes = d.lock('lanes', 'resource', 'resource, event');
+  const standBack = d.over(`UPDATE events SET next_at = ${d.now} FROM r(seq bigint)
+    WHERE events.seq = r.seq AND ${isSuspect} AND next_at IS NULL
+      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`);
+  const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after
+    ORDER BY resource, event_time LIMIT $limit`;
+  const there = d.over(
+    'SELECT lanes.resource FROM r(resource text), lanes WHERE lanes.resource = r.resource',
+  );
+  const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
+    ORDER BY until LIMIT $limit ${d.skipLocked}`;
+  const readLost =
+    d.over(`SELECT events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts, starts + 1 AS attempt,
+    attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, r.lease AS lease, r.owner AS owner,
+    r.started_at AS started_at, r.late AS late
+    FROM r(seq bigint, lease text, owner text, started_at bigint, late int), events WHERE events.seq = r.seq`);
+
+  /** The suspect that becomes ready now, if no other one is ready. */
+  const dueSuspects = async (db: Db, now: number): Promise<Due[]> => {
+    const look = async () =>
+      (await db.all(readySuspect)).length > 0 ? [] : await db.all<Due>(nextSuspect, { now });
+    let found = await look();
+    if (found.length > 0 && lockSuspects) {
+      await db.all(lockSuspects);
+      found = await look(); // another process may have made one ready
+    }
+    if (found.length > 0) await db.all(noteSince, { now });
+    return found;
+  };
+
+  return {
+    /** Makes events ready that waited until now, and a step of those that a replay holds whose process has ended. @returns their resources */
+    async wake(db: Db, { limit, now }: { limit: number; now: number }): Promise<string[]> {
+      const suspects = await dueSuspects(db, now);
+      const events = [...(await db.all<Due>(due, { limit, now })), ...suspects];
+      const woken = await wakeDue(db, events, { now });
+      const [replay] = await db.all<Held>(left, { now });
+      return replay ? [...woken, ...(await release(db, { ...replay, limit }))] : woken;
+    },
+
+    /** Has a suspect wait behind the others that nobody claims for a minute. */
+    async passOver(db: Db, { now }: { now: number }): Promise<void> {
+      const suspects = await db.all<Pick<Due, 'seq' | 'resource'>>(readySuspect);
+      const lanes = await db.each<{ event?: number }>(lockLanes, suspects);
+      const idle = suspects.filter(({ seq }) => !lanes.some(({ event }) => event === seq));
+      await db.each(standBack, idle, { now, before: now - SUSPECT_MS });
+    },
+
+    /**
+     * Opens lanes for ready events that have none, from one resource on. There should be none.
+     * @returns how many, and where the next step goes on; undefined after the last
+     */
+    async sweep(db: Db, step: { readonly after: string; readonly limit: number }) {
+      const ready = await db.all<Omit<Due, 'seq'>>(stray, step);
+      const lanes = lanesOf(ready);
+      const known = new Set((await db.each<Lane>(there, lanes)).map(({ resource }) => resource));
+      const missing = lanes.filter(({ resource }) => !known.has(resource));
+      await db.each(open, missing);
+      const next = ready.length < step.limit ? undefined : ready.at(-1)?.resource;
+      return { opened: missing.length, next };
+    },
+
+    /**
+     * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
+     * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready, and what is dead
+     */
+    async recover(db: Db, { held, maxAttempts, limit, now }: Recovery & { limit: number; now: number }) {
+      const lost = await db.all<LeasedLane>(expired, { limit, now, held });
+      const rows = lost.map(({ event, ...lane }) => ({ ...lane, seq: event }));
+      const ends = (await db.each<LostRow>(readLost, rows)).map((event) => {
+        const isDead = event.crashes >= MOST_CRASHES || event.attempts >= maxAttempts;
+        const end = { outcome: 'lost', error: LOST, counts: true, isCrash: true } as const;
+        const ms = Math.max(0, now - event.startedAt);
+        return { ...event, ...end, ms, status: isDead ? ('dead' as const) : ('pending' as const) };
+      });
+      await endStarts(db, ends, now);
+      const ready = [...(await freeLanes(db, lost))];
+      return { ready, dead: ends.filter(({ status }) => status === 'dead') };
+    },
+  };
+}
+
+export interface Recovery {
+  /** leases that this process still counts as held: recovery skips them, although the process may have lost them */
+  readonly held: readonly string[];
+  readonly maxAttempts: number;
+}
+
+/** An event whose lease ran out, with its lane; this start is counted. */
+type LostRow = Omit<DeadEvent, 'error'> &
+  Omit<LeasedLane, 'event'> &
+  Pick<End, 'seq' | 'attempt' | 'replay'> & { readonly crashes: number };
