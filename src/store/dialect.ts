@@ -17,13 +17,36 @@ export async function one<R>(db: Db, sql: string, params?: Params): Promise<R> {
   return (await db.all<R>(sql, params))[0] as R;
 }
 
+/** The names of columns that are written with their types: `seq bigint, name text`. */
+type NamesOf<C extends string> = C extends `${infer First}, ${infer Rest}`
+  ? NamesOf<First> | NamesOf<Rest>
+  : C extends `${infer Name} ${string}`
+    ? Name
+    : C;
+
+/** The rows of a statement: `r.name` is a member of the row. PostgreSQL reads all rows from one JSON parameter; SQLite has a parameter a member. */
+export type Rows<Names extends string> = { readonly [Name in Names]: string } & {
+  /**
+   * whether a column has the value of a member. PostgreSQL looks the values of all rows up in the index first, whatever it believes of a table
+   * that is nearly always empty
+   */
+  is(column: string, name: Names): string;
+  /** stands after the SET of an UPDATE, or in a SELECT from nothing else */
+  readonly from: string;
+  /** stands after the table of a DELETE */
+  readonly using: string;
+  /** stands before the tables of a SELECT */
+  readonly beside: string;
+};
+
 /** What differs between the engines. */
 export interface Dialect {
   /**
-   * A statement over rows, in which `r(seq bigint, name text)` are the rows, `r.name` is a member, and `WHERE table.key = r.key` comes first.
-   * PostgreSQL reads all rows from one JSON parameter; SQLite runs the statement for each row, in which `r.name` is a parameter.
+   * A statement over rows.
+   * @param columns the members of a row with their types, as PostgreSQL reads them from JSON: `seq bigint, name text`
+   * @param sql makes the statement, in which `r.name` is a member of the row
    */
-  over(sql: string): string;
+  over<C extends string>(columns: C, sql: (r: Rows<NamesOf<C>>) => string): string;
   /** locks the rows of a table by their key, and reads them. SQLite only reads. @param rest of PostgreSQL: in which order, and what else */
   lock(table: string, key: string, what: string, rest?: string): string;
   /** whether a column has one of the texts of a parameter, which is a list */
@@ -43,17 +66,23 @@ export interface Dialect {
   readonly bytes: string;
 }
 
+const namesIn = (columns: string) => columns.split(', ').map((column) => column.split(' ')[0] ?? '');
+
 /** Inserts rows. @param columns with their types, as `seq bigint, name text` */
 export function insert(d: Dialect, table: string, columns: string, rest = ''): string {
-  const names = columns.split(', ').map((column) => column.split(' ')[0] ?? '');
-  const values = names.map((name) => `r.${name}`);
-  return d.over(`INSERT INTO ${table} (${names}) SELECT ${values} FROM r(${columns}) WHERE true ${rest}`);
+  const names = namesIn(columns);
+  return d.over(columns, (r: Rows<string>) => {
+    const values = names.map((name) => r[name]);
+    return `INSERT INTO ${table} (${names}) SELECT ${values} ${r.from} WHERE true ${rest}`;
+  });
 }
 
-const bound = (sql: string) => sql.replaceAll(/\br\.(\w+)/g, '$$$1');
-
 export const sqlite: Dialect = {
-  over: (sql) => bound(sql.replace(/ (FROM|USING) r\([^)]*\)(?!,)|r\([^)]*\), /, '')),
+  over: (columns, sql) => {
+    const names = Object.fromEntries(namesIn(columns).map((name) => [name, `$${name}`]));
+    const is = (column: string, name: string) => `${column} = $${name}`;
+    return sql({ ...names, is, from: '', using: '', beside: '' } as Parameters<typeof sql>[0]);
+  },
   lock: (table, key, what) => `SELECT ${what} FROM ${table} WHERE ${key} = $${key}`,
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
   contains: (column, parameter) => `instr(${column}, $${parameter}) > 0`,
@@ -67,16 +96,13 @@ export const sqlite: Dialect = {
 };
 
 export const postgres: Dialect = {
-  over(sql) {
-    const [, columns = ''] = /\br\(([^)]*)\)/.exec(sql) ?? [];
+  over: (columns, sql) => {
     const rows = `json_to_recordset($rows) r(${columns})`;
-    // Goes through the index of the key, whatever the planner believes of a table that is nearly always empty.
-    return sql
-      .replace(`r(${columns})`, rows)
-      .replace(
-        /WHERE (\w+\.\w+) = (r\.\w+)/,
-        `WHERE $1 = ANY (ARRAY(SELECT $2 FROM ${rows.replace('$', '$$$$')})) AND $1 = $2`,
-      );
+    const names = Object.fromEntries(namesIn(columns).map((name) => [name, `r.${name}`]));
+    const is = (column: string, name: string) =>
+      `${column} = ANY (ARRAY(SELECT r.${name} FROM ${rows})) AND ${column} = r.${name}`;
+    const places = { from: `FROM ${rows}`, using: `USING ${rows}`, beside: `${rows}, ` };
+    return sql({ ...names, is, ...places } as Parameters<typeof sql>[0]);
   },
   lock: (table, key, what, rest = `ORDER BY ${key} FOR UPDATE`) =>
     `SELECT ${what} FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT r.${key}

@@ -113,8 +113,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never lost: what retention empties keeps its identity, so that a repeat is a duplicate': {
     file: 'src/store/queue/prune.ts',
-    original: '`UPDATE events SET body = NULL FROM r(seq bigint)',
-    mutant: '`DELETE FROM events USING r(seq bigint)',
+    original: `\`UPDATE events SET body = NULL \${r.from}`,
+    mutant: `\`DELETE FROM events \${r.using}`,
     suite: 'test/store/operators.test.ts',
     tests: 'empties what ended before a time, but for dead events, and keeps identities',
   },
@@ -321,8 +321,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never two at once: a leased lane is given to nobody else': {
     file: 'src/store/queue/claim.ts',
-    original: "r.resource AND coalesce(lanes.lease, '') = ''",
-    mutant: 'r.resource',
+    original: "AND coalesce(lanes.lease, '') = '' AND",
+    mutant: 'AND',
     suite: 'test/store/record-and-claim.test.ts',
     tests: 'never gives two events of one resource at once',
   },
@@ -543,8 +543,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'fairness: a lane waits since its ready event was received, whoever opens it (11)': {
     file: 'src/store/queue/lanes.ts',
-    original: `ready_at = \${firstReady('received_at')} FROM`,
-    mutant: 'ready_at = ready_at FROM',
+    original: `ready_at = \${firstReady('received_at')} `,
+    mutant: 'ready_at = ready_at ',
     suite: 'test/store/record-and-claim.test.ts',
     tests: 'counts the waiting of a lane from the receipt of its ready event',
   },

@@ -54,11 +54,17 @@ export const firstReady = (what: string) =>
 
 /** Frees lanes, or closes those in which nothing is ready. The caller has locked them. @returns the names of those that have more */
 export function freeing(d: Dialect) {
-  const close = d.over(`DELETE FROM lanes USING r(resource text) WHERE lanes.resource = r.resource
-    AND ${firstReady('seq')} IS NULL RETURNING lanes.resource`);
-  const free =
-    d.over(`UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL, late = NULL, over_limit = 0,
-    ready_at = ${firstReady('received_at')} FROM r(resource text) WHERE lanes.resource = r.resource`);
+  const close = d.over(
+    'resource text',
+    (r) => `DELETE FROM lanes ${r.using} WHERE ${r.is('lanes.resource', 'resource')}
+    AND ${firstReady('seq')} IS NULL RETURNING lanes.resource`,
+  );
+  const free = d.over(
+    'resource text',
+    (r) => `UPDATE lanes SET
+      lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL, late = NULL, over_limit = 0,
+    ready_at = ${firstReady('received_at')} ${r.from} WHERE ${r.is('lanes.resource', 'resource')}`,
+  );
   return async (db: Db, lanes: readonly Lane[]): Promise<Set<string>> => {
     const names = lanes.map(({ resource }) => resource);
     const closed = await db.each<Lane>(close, named(names));

@@ -5,10 +5,12 @@ export function pruneOperations(d: Dialect) {
   const isPrunable = "ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead' AND ended_at < $before";
   const find = `SELECT seq FROM events WHERE ${isPrunable} ORDER BY ended_at LIMIT $limit`;
   const empty = d.over(
-    `UPDATE events SET body = NULL FROM r(seq bigint) WHERE events.seq = r.seq AND ${isPrunable} RETURNING events.seq AS event`,
+    'seq bigint',
+    (r) =>
+      `UPDATE events SET body = NULL ${r.from} WHERE ${r.is('events.seq', 'seq')} AND ${isPrunable} RETURNING events.seq AS event`,
   );
   const remove = (table: string) =>
-    d.over(`DELETE FROM ${table} USING r(event bigint) WHERE ${table}.event = r.event`);
+    d.over('event bigint', (r) => `DELETE FROM ${table} ${r.using} WHERE ${r.is(`${table}.event`, 'event')}`);
   const [attempts, steps] = [remove('attempts'), remove('steps')];
   return {
     /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */

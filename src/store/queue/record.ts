@@ -28,8 +28,11 @@ export function recordOperations(d: Dialect) {
   );
   const open = openLanes(d);
   const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'ORDER BY seq FOR UPDATE');
-  const repeat = d.over(`UPDATE events SET deliveries = deliveries + r.n, last_delivery_at = r.at
-    FROM r(id text, n int, at bigint) WHERE events.id = r.id`);
+  const repeat = d.over(
+    'id text, n int, at bigint',
+    (r) => `UPDATE events SET deliveries = deliveries + ${r.n}, last_delivery_at = ${r.at}
+    ${r.from} WHERE ${r.is('events.id', 'id')}`,
+  );
   const tellChannel = insert(
     d,
     'channels',

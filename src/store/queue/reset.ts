@@ -25,8 +25,11 @@ export interface Held {
 export function releasing(d: Dialect, condition: string) {
   const open = openLanes(d);
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
-  const ready = d.over(`UPDATE events SET next_at = NULL, held_by = NULL FROM r(seq bigint)
-    WHERE events.seq = r.seq AND ${condition} RETURNING events.resource`);
+  const ready = d.over(
+    'seq bigint',
+    (r) => `UPDATE events SET next_at = NULL, held_by = NULL ${r.from}
+    WHERE ${r.is('events.seq', 'seq')} AND ${condition} RETURNING events.resource`,
+  );
   return async (db: Db, events: readonly Due[], params: Params): Promise<string[]> => {
     await db.each(open, lanesOf(events));
     const seqs = inOrder(events, 'seq').map(({ seq }) => ({ seq }));
@@ -51,19 +54,31 @@ export function releasingHeld(d: Dialect) {
 export function resetOperations(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const lockLanes = d.lock('lanes', 'resource', 'resource, event');
-  const found = d.over('SELECT events.seq, resource FROM r(seq bigint), events WHERE events.seq = r.seq');
+  const found = d.over(
+    'seq bigint',
+    (r) => `SELECT events.seq, resource FROM ${r.beside}events WHERE ${r.is('events.seq', 'seq')}`,
+  );
   // An event that another replay holds counts as replayed once.
   const isStill = 'events.status = coalesce($status, events.status)';
-  const reset =
-    d.over(`UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
+  const reset = d.over(
+    'seq bigint',
+    (r) => `UPDATE events SET
+      status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
       late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
-      FROM r(seq bigint) WHERE events.seq = r.seq AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
-      RETURNING events.seq, events.id`);
-  const dismiss =
-    d.over(`UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
-    FROM r(seq bigint) WHERE events.seq = r.seq AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.id`);
-  const forgetSteps = d.over('DELETE FROM steps USING r(event bigint) WHERE steps.event = r.event');
+      ${r.from} WHERE ${r.is('events.seq', 'seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
+      RETURNING events.seq, events.id`,
+  );
+  const dismiss = d.over(
+    'seq bigint',
+    (r) => `UPDATE events SET
+      status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
+    ${r.from} WHERE ${r.is('events.seq', 'seq')} AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.id`,
+  );
+  const forgetSteps = d.over(
+    'event bigint',
+    (r) => `DELETE FROM steps ${r.using} WHERE ${r.is('steps.event', 'event')}`,
+  );
 
   /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
   const lockIdle = async (db: Db, seqs: Chosen['seqs']) => {

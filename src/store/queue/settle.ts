@@ -26,14 +26,15 @@ export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
 export function ending(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   // An event that was lost twice waits until no other such one runs: see wake.
-  const nextAt = `${d.now} + coalesce(r.after_ms, CASE WHEN r.status = 'pending' AND crashes + r.is_crash >= 2 THEN 0 END)`;
-  const end =
-    d.over(`UPDATE events SET status = r.status, next_at = ${nextAt}, last_error = r.error, starts = starts + 1,
-    attempts = attempts + r.counts, crashes = crashes + r.is_crash, asked_at = coalesce(events.asked_at, r.asked_at),
-    late = coalesce(events.late, r.late, 0), ended_at = r.ended_at,
-    handled_at = CASE WHEN r.status = 'handled' THEN r.ended_at ELSE handled_at END
-    FROM r(seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int,
-      asked_at bigint, late int) WHERE events.seq = r.seq`);
+  const end = d.over(
+    'seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int, asked_at bigint, late int',
+    (r) => `UPDATE events SET
+      status = ${r.status}, next_at = ${d.now} + coalesce(${r.after_ms}, CASE WHEN ${r.status} = 'pending' AND crashes + ${r.is_crash} >= 2 THEN 0 END), last_error = ${r.error}, starts = starts + 1,
+    attempts = attempts + ${r.counts}, crashes = crashes + ${r.is_crash}, asked_at = coalesce(events.asked_at, ${r.asked_at}),
+    late = coalesce(events.late, ${r.late}, 0), ended_at = ${r.ended_at},
+    handled_at = CASE WHEN ${r.status} = 'handled' THEN ${r.ended_at} ELSE handled_at END
+    ${r.from} WHERE ${r.is('events.seq', 'seq')}`,
+  );
   const addAttempt = insert(
     d,
     'attempts',
@@ -55,14 +56,19 @@ export function ending(d: Dialect) {
 
 export function settleOperations(d: Dialect) {
   const lockLanes = d.lock('lanes', 'resource', LEASED);
-  const settledBefore = d.over(`SELECT attempts.lease AS lease FROM r(seq bigint, lease text), attempts
-    WHERE attempts.event = r.seq AND attempts.lease = r.lease AND outcome <> 'lost'`);
+  const settledBefore = d.over(
+    'seq bigint, lease text',
+    (r) => `SELECT attempts.lease AS lease FROM ${r.beside}attempts
+    WHERE ${r.is('attempts.event', 'seq')} AND attempts.lease = ${r.lease} AND outcome <> 'lost'`,
+  );
   const endStarts = ending(d);
   const free = freeing(d);
   const toValue = 'ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value';
   const setState = insert(d, 'state', 'resource text, name text, value text', toValue);
   const dropState = d.over(
-    'DELETE FROM state USING r(resource text, name text) WHERE state.resource = r.resource AND state.name = r.name',
+    'resource text, name text',
+    (r) =>
+      `DELETE FROM state ${r.using} WHERE ${r.is('state.resource', 'resource')} AND state.name = ${r.name}`,
   );
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');

@@ -32,21 +32,28 @@ export function wakeOperations(d: Dialect) {
   const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   const lockLanes = d.lock('lanes', 'resource', 'resource, event');
-  const standBack = d.over(`UPDATE events SET next_at = ${d.now} FROM r(seq bigint)
-    WHERE events.seq = r.seq AND ${isSuspect} AND next_at IS NULL
-      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`);
+  const standBack = d.over(
+    'seq bigint',
+    (r) => `UPDATE events SET next_at = ${d.now} ${r.from}
+    WHERE ${r.is('events.seq', 'seq')} AND ${isSuspect} AND next_at IS NULL
+      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`,
+  );
   const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after
     ORDER BY resource, event_time LIMIT $limit`;
   const there = d.over(
-    'SELECT lanes.resource FROM r(resource text), lanes WHERE lanes.resource = r.resource',
+    'resource text',
+    (r) => `SELECT lanes.resource FROM ${r.beside}lanes WHERE ${r.is('lanes.resource', 'resource')}`,
   );
   const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT $limit ${d.skipLocked}`;
-  const readLost =
-    d.over(`SELECT events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts, starts + 1 AS attempt,
-    attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, r.lease AS lease, r.owner AS owner,
-    r.started_at AS started_at, r.late AS late
-    FROM r(seq bigint, lease text, owner text, started_at bigint, late int), events WHERE events.seq = r.seq`);
+  const readLost = d.over(
+    'seq bigint, lease text, owner text, started_at bigint, late int',
+    (r) => `SELECT
+      events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts, starts + 1 AS attempt,
+    attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, ${r.lease} AS lease, ${r.owner} AS owner,
+    ${r.started_at} AS started_at, ${r.late} AS late
+    FROM ${r.beside}events WHERE ${r.is('events.seq', 'seq')}`,
+  );
 
   /** The suspect that becomes ready now, if no other one is ready. */
   const dueSuspects = async (db: Db, now: number): Promise<Due[]> => {
