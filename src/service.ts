@@ -5,7 +5,7 @@ import { type Config, connectionsWithin, mostOpenFiles } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
-import { keepAdmitting } from './receiver/admissions.ts';
+import { admissionsOf } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Quarantine } from './receiver/quarantine.ts';
@@ -57,8 +57,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const parts = { config, store, clock, log, observer: admin?.observer };
 
     const keyring = new Keyring(parts);
-    ends.defer(() => keyring.stop());
-    await keyring.start();
+    const admissions = admissionsOf({ ...parts, keyring });
+    ends.defer(await keyring.start(admissions.admit));
     const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
     ends.defer(() => quarantine.stop());
 
@@ -85,7 +85,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     store.onRecorded = (resource) => dispatcher.came(resource);
     dispatcher.start();
-    ends.defer(keepAdmitting({ ...parts, keyring })); // WEBHOOK_SECRET may be new
+    ends.defer(admissions.stop);
+    admissions.admit(); // WEBHOOK_SECRET may be new
     const days = config.RETENTION_DAYS;
     if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 

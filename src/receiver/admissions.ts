@@ -64,14 +64,11 @@ interface AdmissionOptions {
   readonly log: Pick<Logger, 'info' | 'error'>;
 }
 
-/**
- * Admits from quarantine now, and whenever the keyring has found secrets: one run after the other, so that nothing is admitted twice.
- * @returns a function that ends it, and resolves once no run is under way
- */
-export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
-  const { store, keyring, clock, log } = options;
+/** Admissions from quarantine while the service runs: one run after the other, so that no entry is admitted twice. */
+export function admissionsOf({ store, keyring, clock, log }: AdmissionOptions) {
   let last = Promise.resolve();
   let isStopped = false;
+  /** Begins a run, or has one follow the run under way. @param webhooks only notifications that name these */
   const admit = (webhooks?: readonly string[]): void => {
     last = last.then(async () => {
       if (isStopped) return;
@@ -84,10 +81,12 @@ export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
       }
     });
   };
-  keyring.onAdded = admit;
-  admit();
-  return () => {
-    isStopped = true;
-    return last;
+  return {
+    admit,
+    /** Resolves once no run is under way. */
+    stop(): Promise<void> {
+      isStopped = true;
+      return last;
+    },
   };
 }

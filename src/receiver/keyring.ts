@@ -32,10 +32,7 @@ export class Keyring {
   /** a read that has not begun yet */
   #next: Promise<void> | undefined;
   #rest = Promise.resolve();
-  #stopPolling = () => {};
-
-  /** Called with webhooks whose notifications in quarantine may verify now: above all after a read found new secrets. */
-  onAdded: (webhooks: readonly string[]) => void = () => {};
+  #onAdded: (webhooks: readonly string[]) => void = () => {};
 
   constructor(options: KeyringOptions) {
     this.#options = options;
@@ -43,15 +40,16 @@ export class Keyring {
     this.#fallback = secret !== undefined && this.#serves('WEBHOOK_SECRET', secret) ? [keyOf(secret)] : [];
   }
 
-  /** Reads all secrets, and from then on again every second. */
-  async start(): Promise<void> {
+  /**
+   * Reads all secrets, and from then on again every second.
+   * @param onAdded told of the webhooks of which a later read finds new secrets
+   * @returns a function that ends it
+   */
+  async start(onAdded: (webhooks: readonly string[]) => void): Promise<() => void> {
     await this.refresh();
+    this.#onAdded = onAdded;
     const next = () => POLL_MS; // after an error, too: requests say what is wrong
-    this.#stopPolling = repeat(this.#options.clock, POLL_MS, () => this.refresh().then(next, next));
-  }
-
-  stop(): void {
-    this.#stopPolling();
+    return repeat(this.#options.clock, POLL_MS, () => this.refresh().then(next, next));
   }
 
   /** The keys that verify a webhook's notifications now. */
@@ -98,7 +96,7 @@ export class Keyring {
       keys.push({ secret, retireAt, key: known?.key ?? keyOf(secret) });
     }
     this.#held = held;
-    if (added.size > 0) this.onAdded([...added]);
+    if (added.size > 0) this.#onAdded([...added]);
   }
 
   #serves(whose: string, secret: string): boolean {

@@ -1,16 +1,17 @@
 import type { Logger } from 'pino';
 import { type MonotonicClock, within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import type { JsonObject } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
-import { isSigned, unproven } from '../notification/token.ts';
+import { unproven, verifyNotification } from '../notification/token.ts';
 import type { EventStore, ToQuarantine } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
 import type { Unverified } from './verdict.ts';
 
 interface QuarantineOptions {
-  readonly store: Pick<EventStore, 'quarantine' | 'countLost'>;
-  readonly keyring: Pick<Keyring, 'keysFor' | 'onAdded'>;
+  readonly store: Pick<EventStore, 'quarantine' | 'admit' | 'countLost'>;
+  readonly keyring: Pick<Keyring, 'keysFor'>;
   readonly clock: MonotonicClock;
   readonly log: Pick<Logger, 'warn'>;
   /** how much is kept; with 0, nothing is */
@@ -45,7 +46,7 @@ export class Quarantine {
     if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
     if (parsePayload(value).type !== 'known' || !unproven(token, value)) return;
     if (this.#waiting.size >= MOST_WAITING) return void this.#lose(1);
-    const kept = this.#keep({ ...toVerified(value, text), token, source });
+    const kept = this.#keep({ ...toVerified(value, text), token, source }, value);
     this.#waiting.add(kept);
     kept.finally(() => this.#waiting.delete(kept));
   }
@@ -56,13 +57,15 @@ export class Quarantine {
     await within(this.#options.clock, COUNT_MS, ended);
   }
 
-  async #keep(entry: ToQuarantine): Promise<void> {
+  async #keep(entry: ToQuarantine, value: JsonObject): Promise<void> {
     const { store, keyring, maxBytes } = this.#options;
     try {
       const lost = await store.quarantine(entry, maxBytes);
       if (lost > 0) this.#lose(lost);
-      // Its secret may have been found meanwhile, and what waited was admitted before this came.
-      if (isSigned(entry.token, keyring.keysFor(entry.webhookId))) keyring.onAdded([entry.webhookId]);
+      // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
+      const keys = keyring.keysFor(entry.webhookId);
+      if (!verifyNotification(entry.token, Buffer.from(entry.body), value, keys))
+        await store.admit(entry.token);
     } catch (error) {
       this.#lose(1, messageOf(error));
     }

@@ -85,7 +85,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never lost: what waits in quarantine is admitted once its secret is stored': {
     file: 'src/receiver/keyring.ts',
-    original: 'if (added.size > 0) this.onAdded([...added]);',
+    original: 'if (added.size > 0) this.#onAdded([...added]);',
     mutant: '',
     suite: 'test/receiver/service.test.ts',
     tests: 'is admitted and handled, when another process stores its secret',
