@@ -18,8 +18,8 @@ export function addDemo(program: Command): void {
     .action(demo);
 }
 
-async function demo({ once }: { once?: true }): Promise<void> {
-  const stage = await setStage();
+async function demo({ once }: { once?: true }, command: Command): Promise<void> {
+  const stage = await setStage(command.optsWithGlobals());
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= stage.stop());
   if (!once) closeAtSignal({ delay: CLOSING_MS, close });

@@ -38,8 +38,8 @@ export function addHandlers(program: Command): void {
   addTry(handlers);
 }
 
-async function list({ json }: { json?: true }): Promise<void> {
-  const { handlers } = await loadDefinition(loadConfig(), say);
+async function list({ json }: { json?: true }, command: Command): Promise<void> {
+  const { handlers } = await loadDefinition(loadConfig(command.optsWithGlobals()), say);
   const kinds = [...kindNames, 'unknown' as const];
   const all = kinds.map((kind) => ({ kind, handler: handlers[kind] !== undefined }));
   if (json) return printJson(all);
@@ -47,8 +47,9 @@ async function list({ json }: { json?: true }): Promise<void> {
   await write(table(['kind', 'handler'], rows));
 }
 
-function check(flags: { strict?: true; json?: true }): Promise<void> {
-  return printFindings(checkHandlers(loadConfig(), flags.strict ? 'fail' : 'warn'), flags);
+function check(flags: { strict?: true; json?: true }, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
+  return printFindings(checkHandlers(config, flags.strict ? 'fail' : 'warn'), flags);
 }
 
 /** All checks of the handlers, one after another. A problem is a finding, never an error. */
@@ -86,8 +87,8 @@ function addTry(handlers: Command): void {
     .action(tryHandler);
 }
 
-async function tryHandler(id: string | undefined, flags: Flags): Promise<void> {
-  const config = loadConfig();
+async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
   const { attempt, replay, late = false } = flags;
   const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
   if (id === undefined) {

@@ -13,6 +13,8 @@ empty, or has what an interrupted move left. SECRETS_KEY, or a key file, seals i
 Example:
   npx hookkit move --from sqlite:./data/receiver.db --to postgres://hookkit@db.example/hookkit`;
 
+type Flags = { from: string; to: string; fromKeyFile?: string; json?: true };
+
 export function addMove(program: Command): void {
   program
     .command('move')
@@ -34,9 +36,9 @@ function databaseUrl(given: string): string {
   throw new KitError('INPUT_INVALID', `${forms}; its password is in PGPASSWORD, as arguments are public`);
 }
 
-async function move(flags: { from: string; to: string; fromKeyFile?: string; json?: true }): Promise<void> {
+async function move(flags: Flags, command: Command): Promise<void> {
   const { from, to, fromKeyFile, json } = flags;
-  const secretsKey = loadConfig().SECRETS_KEY;
+  const secretsKey = loadConfig(command.optsWithGlobals()).SECRETS_KEY;
   const fromKey = fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from');
   const stage = progress('rows copied or compared');
   const onPage = (rows: number) => stage.show(rows, undefined);

@@ -21,8 +21,8 @@ export function addSecrets(program: Command): void {
     .action(rekey);
 }
 
-async function rekey({ secretFile, json }: { secretFile?: string; json?: true }): Promise<void> {
-  const config = loadConfig();
+async function rekey({ secretFile, json }: { secretFile?: string; json?: true }, command: Command) {
+  const config = loadConfig(command.optsWithGlobals());
   const { SECRETS_KEY: oldKey } = config;
   // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
   const hasKeyFile = oldKey === undefined && sqlitePathOf(config.DATABASE_URL) !== undefined;

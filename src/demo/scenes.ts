@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { jsonOf } from '../base/answer-body.ts';
 import { pause, systemClock } from '../base/clock.ts';
 import { wholeSeconds } from '../base/duration.ts';
-import { loadTrialConfig } from '../config.ts';
+import { type GlobalFlags, loadTrialConfig } from '../config.ts';
 import { type DevStage, setDevStage } from '../dev/stage.ts';
 import { defineHandlers, type Handlers } from '../dispatch/handler.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
@@ -20,11 +20,11 @@ export interface Stage extends DevStage {
 }
 
 /** @throws KitError LISTEN_FAILED if a port is taken; then nothing is left of it */
-export async function setStage(): Promise<Stage> {
+export async function setStage(flags: GlobalFlags): Promise<Stage> {
   await using ends = new AsyncDisposableStack();
   const remove = (path: string) => rmSync(path, { recursive: true, force: true });
   const directory = ends.adopt(mkdtempSync(join(tmpdir(), 'hookkit-demo-')), remove);
-  const config = loadTrialConfig(['PORT', 'ADMIN_PORT', 'MOCK_PORT'], {
+  const config = loadTrialConfig(flags, ['PORT', 'ADMIN_PORT', 'MOCK_PORT'], {
     HOST: '127.0.0.1',
     PORT: '0',
     MOCK_PORT: '0',

@@ -3,10 +3,12 @@ import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { KitError } from '../base/errors.ts';
 import { isInKit, textOf } from '../base/thrown.ts';
-import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
+import { type Config, parseSettings, projectFolder } from '../config.ts';
 import { type DefinedApp, isPromise, mistakeInHandlers, mistakeInLimits } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { awaiting, type Tell } from './process-guard.ts';
+
+type Settings = Pick<Config, 'HANDLERS' | 'readFrom'>;
 
 /** Where handlers are if HANDLERS is not set: the first of these that is there. */
 const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
@@ -33,13 +35,13 @@ export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
  * @param tell of a load that takes long
  * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it; CONFIG_INVALID naming every mistake in its settings
  */
-export async function loadApp(config: Pick<Config, 'HANDLERS'>, tell: Tell): Promise<ReadyApp> {
-  return readApp(await loadDefinition(config, tell));
+export async function loadApp(config: Settings, tell: Tell): Promise<ReadyApp> {
+  return readApp(await loadDefinition(config, tell), config);
 }
 
 /** An app, with the values of its settings. @throws KitError CONFIG_INVALID naming every mistake */
-export function readApp({ settings, ...app }: DefinedApp): ReadyApp {
-  return { ...app, settings: settings && loadSettingsOf(settings) };
+export function readApp({ settings, ...app }: DefinedApp, { readFrom }: Settings): ReadyApp {
+  return { ...app, settings: settings && parseSettings(settings, readFrom) };
 }
 
 /** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */

@@ -26,9 +26,9 @@ export function addListAndShow(events: Command): void {
     .action(show);
 }
 
-async function list({ limit, before, json, ...flags }: Flags): Promise<void> {
+async function list({ limit, before, json, ...flags }: Flags, command: Command): Promise<void> {
   const filter = filterOf(flags);
-  await withDatabase(loadConfig(), async (store) => {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     if (before !== undefined) await eventOf(store, before);
     const found: StoredEvent[] = [];
     let after = before;
@@ -62,8 +62,8 @@ export function eventTable(events: readonly StoredEvent[]): string {
   return table(HEAD, rows);
 }
 
-async function show(id: string, { json }: { json?: true }): Promise<void> {
-  await withDatabase(loadConfig(), async (store) => {
+async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     const event = await eventOf(store, id);
     const attempts = await store.attempts(id);
     const running = await store.running(id);

@@ -28,12 +28,12 @@ export function addPrune(events: Command): void {
     .action(prune);
 }
 
-async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void> {
+async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Command): Promise<void> {
   const filter = filterOf(flags);
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
     throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned`);
   const before = systemClock.now() - olderThan;
-  await withDatabase(loadConfig(), async (store) => {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     const stage = progress('pruned');
     let pruned = 0;
     for await (const page of pagesOf(store, filter)) {
