@@ -19,6 +19,7 @@ import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
 import type { Tell } from './dispatch/process-guard.ts';
 import { kindNames } from './notification/kinds.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
+import { PROBE_ANSWERS } from './receiver/verdict.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
 import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
@@ -230,5 +231,5 @@ async function* examineNetwork(
   }
   yield await checkClock(config.PROVIDER_BASE_URL, systemClock);
   const webhooks = yield* checkProvider(config.PROVIDER_BASE_URL, config.PROVIDER_API_SECRET);
-  yield* checkUrls({ webhooks, verifiable, urls });
+  yield* checkUrls({ webhooks, verifiable, urls, answers: PROBE_ANSWERS });
 }

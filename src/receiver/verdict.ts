@@ -63,6 +63,8 @@ const UNREADABLE = refused(400, 'the body cannot be read');
 export const UNVERIFIED = refused(401, 'the notification could not be verified', CHALLENGE);
 /** In place of 401, once the source of a notification has failed too often. */
 export const THROTTLED = refused(429, 'too many notifications that cannot be verified', IN_A_MINUTE);
+/** How a receiver refuses the doctor's probe: with its token, and where a proxy has taken the token away. */
+export const PROBE_ANSWERS = { withToken: [UNVERIFIED, THROTTLED], withoutToken: NO_TOKEN };
 
 /**
  * The table of answers as far as the head of a request decides, so that no refusal waits for a body. It depends on its arguments alone.

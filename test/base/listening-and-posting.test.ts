@@ -9,6 +9,7 @@ import { Poster } from '../../src/base/poster.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { reach } from '../../src/provider/checks.ts';
+import { PROBE_ANSWERS } from '../../src/receiver/verdict.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
 import { ReceiverClient } from '../../src/replay/receiver-client.ts';
 import { listeningOn } from '../mock/support/listening.ts';
@@ -141,7 +142,7 @@ describe('posting', () => {
   const readers: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
     'the client of a provider': (baseUrl) =>
       new WebhooksClient({ baseUrl, apiSecret: 's3cret' }).get('a').catch((error) => error.message),
-    'the doctor': async (url) => (await reach(url)).detail,
+    'the doctor': async (url) => (await reach(url, PROBE_ANSWERS)).detail,
     'a replay to a receiver': async (url) => {
       const client = new ReceiverClient(new URL(url));
       closers.push(() => client[Symbol.dispose]());
