@@ -104,11 +104,11 @@ async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
   const guard = guardProcess(output.log);
   process.once('exit', () => url() && process.kill(process.pid, 'SIGKILL')); // else Node waits for a debugger to leave
   const loaded = await loadApp(config, say);
-  const { SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
+  const { DEV_SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
   const app = { ...loaded, handlers: watchLoop(tellingEnds(loaded.handlers, say)) };
   const { log, dropped: droppedLogLines } = output;
   const life = tick || seed !== undefined ? { seed } : undefined;
-  const stage = await setDevStage({ config, app, log, droppedLogLines, site: SITE, life });
+  const stage = await setDevStage({ config, app, log, droppedLogLines, site: DEV_SITE, life });
   const leaveKeys = takeKeys(keysOf(stage.service), stdin, say);
   const stop = () => {
     if (process.connected) process.disconnect(); // the parent knows by that that the event loop goes on

@@ -3,7 +3,7 @@ import { KitError } from '../base/errors.ts';
 import { DATABASE_URL } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { moveDatabase } from '../store/move.ts';
-import { readKey } from './input.ts';
+import { givenKey } from './input.ts';
 import { printJson, progress, say, table, write } from './output.ts';
 
 const HELP = `
@@ -39,7 +39,7 @@ function databaseUrl(given: string): string {
 async function move(flags: Flags, command: Command): Promise<void> {
   const { from, to, fromKeyFile, json } = flags;
   const secretsKey = loadConfig(command.optsWithGlobals()).SECRETS_KEY;
-  const fromKey = fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from');
+  const fromKey = fromKeyFile === undefined ? undefined : await givenKey(fromKeyFile, 'the key of --from');
   const stage = progress('rows copied or compared');
   const onPage = (rows: number) => stage.show(rows, undefined);
   const moving = moveDatabase({ from, to, secretsKey, fromKey, onPage });

@@ -14,7 +14,7 @@ import { isoOrNull } from '../store/lists/event-json.ts';
 import { hasDatabase, withDatabase, withStore } from '../store/open.ts';
 import { readSecret } from './input.ts';
 import { interruptible, onInterrupt } from './interruptible.ts';
-import { duration, receiverUrl } from './options.ts';
+import { lengthOfTime, receiverUrl } from './options.ts';
 import { line, members, print, printJson, say, table, write } from './output.ts';
 
 const LIST_HELP = `
@@ -90,7 +90,7 @@ function httpsUrl(text: string): string {
 
 function graceOption(): Option {
   return new Option('--grace <time>', 'how long its secret still verifies, for what is on its way')
-    .argParser(duration)
+    .argParser(lengthOfTime)
     .default(600_000, '10m');
 }
 

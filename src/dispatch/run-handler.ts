@@ -75,10 +75,10 @@ export async function runHandler(
     app: app.value,
   };
   const timeoutMs = options.config.HANDLER_TIMEOUT_MS;
-  let late: string | undefined;
+  let overdue: string | undefined;
   let cancel = clock.after(timeoutMs, () => {
-    late = `the handler took longer than ${timeoutMs} ms`;
-    giveUp(event, abort, new DOMException(late, 'TimeoutError'));
+    overdue = `the handler took longer than ${timeoutMs} ms`;
+    giveUp(event, abort, new DOMException(overdue, 'TimeoutError'));
     cancel = clock.after(DEAF_MS, () => log.warn({ ...lineOf(event), steps: steps.open() }, DEAF));
   });
   const ended = await atWorkOn(event, async (): Promise<Returned> => {
@@ -94,7 +94,7 @@ export async function runHandler(
   cancel();
   const unstorable = steps.unstorable();
   if (unstorable !== undefined) return { type: 'dead', reason: unstorable };
-  if (late !== undefined) return { type: 'timeout', reason: late };
+  if (overdue !== undefined) return { type: 'timeout', reason: overdue };
   if (ended.type === 'error') return ended;
   const unawaited = `the handler returned while ${open.join(', ')} of ctx.once still ran: await each ctx.once`;
   if (open.length > 0) return { type: 'error', reason: unawaited };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonOf, textOf } from '../base/answer-body.ts';
+import { bodyTextOf, jsonOf } from '../base/answer-body.ts';
 import { type Clock, timeLimit } from '../base/clock.ts';
 import { messageOf, whyUnreachable } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
@@ -113,7 +113,7 @@ export async function reach(url: string, { withToken, withoutToken }: ProbeAnswe
       signal: timeLimit(TIMEOUT_MS),
     });
     const { status } = response;
-    const text = await textOf(response);
+    const text = await bodyTextOf(response);
     const answer = ourError.safeParse(jsonOf(text));
     const is = (ours: RefusalSeen) => status === ours.status && answer.data?.error === ours.error;
     if (withToken.some(is))

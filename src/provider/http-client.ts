@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AnswerTooLong, jsonOf, textOf } from '../base/answer-body.ts';
+import { AnswerTooLong, bodyTextOf, jsonOf } from '../base/answer-body.ts';
 import { type Clock, pause, systemClock, timeLimit } from '../base/clock.ts';
 import { whyUnreachable } from '../base/errors.ts';
 import { visibleLine } from '../base/text.ts';
@@ -170,7 +170,7 @@ export class HttpClient {
         redirect: 'manual',
         signal: AbortSignal.any(signal ? [limit, signal] : [limit]),
       });
-      text = await textOf(response);
+      text = await bodyTextOf(response);
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof AnswerTooLong) {

@@ -80,7 +80,7 @@ export type MediaAttachment = z.infer<typeof attachment>;
 export type ScheduledStatus = z.infer<typeof scheduledStatus>;
 
 /** A published status. */
-export type Status = z.infer<typeof publishedStatus>;
+export type PublishedStatus = z.infer<typeof publishedStatus>;
 
 /** How to reach the scheduled statuses API. */
 export interface StatusesClientOptions extends ClientOptions {
@@ -162,7 +162,7 @@ export class StatusesClient {
   }
 
   /** Publishes a status at once. @throws ProviderError */
-  async publish(status: NewStatus, options: CreationOptions = {}): Promise<Status> {
+  async publish(status: NewStatus, options: CreationOptions = {}): Promise<PublishedStatus> {
     return this.#http.json(creation(status, options), publishedStatus);
   }
 

@@ -16,9 +16,9 @@ import {
   isUnexplained,
   type Refused,
   refused,
+  refusedForNow,
   SHUTTING_DOWN,
   THROTTLED,
-  unavailable,
   verdictAfter,
   verdictOnBody,
   verdictOnHead,
@@ -63,7 +63,7 @@ function closeBehind({ headers }: Request, res: Response, { BODY_LIMIT }: Pick<C
   if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
 }
 
-const BUSY = unavailable('the store is busy');
+const BUSY = refusedForNow('the store is busy');
 const NOTHING_HERE = refused(404, 'there is nothing here');
 
 /** `draining`: it serves on, and tells a balancer to send nothing more. `closed`: it takes no further notification. */

@@ -49,8 +49,8 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
 export const SHUTTING_DOWN = refused(503, 'shutting down', { ...SOON, Connection: 'close' });
-const OVERLOADED = unavailable('overloaded');
-const NOT_RECORDED = unavailable('not recorded');
+const OVERLOADED = refusedForNow('overloaded');
+const NOT_RECORDED = refusedForNow('not recorded');
 const INTERNAL_ERROR = refused(500, 'internal error');
 export const NO_TOKEN = refused(
   401,
@@ -123,7 +123,7 @@ export function verdictAfter(error: unknown): Refused {
 }
 
 /** 503: nothing was acknowledged, so the sender must try again. */
-export function unavailable(error: string): Refused {
+export function refusedForNow(error: string): Refused {
   return refused(503, error, SOON);
 }
 

@@ -5,7 +5,7 @@ import { loadConfig } from '../../config.ts';
 import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
-import { duration, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { type FilterFlags, filterOf, lengthOfTime, withFilter } from '../options.ts';
 import { print, printJson, progress } from '../output.ts';
 
 type Flags = FilterFlags & { olderThan: number; dryRun?: true; json?: true };
@@ -21,7 +21,7 @@ still a duplicate; but they can no longer be replayed or exported. Pending, runn
 export function addPrune(events: Command): void {
   withFilter(events.command('prune'))
     .description('Prune events that were handled or skipped long ago: remove their bodies.')
-    .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', duration)
+    .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', lengthOfTime)
     .option('--dry-run', 'only count the events')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
