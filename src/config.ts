@@ -10,13 +10,13 @@ import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
 import { CREDENTIAL, DATABASE_URL, isBaseUrl, SQLITE_URL } from './base/url.ts';
 
-/** The error of a variable: its value, and what it takes. */
+/** The error of a variable: its value, and the valid values. */
 const mistake =
   (valid: string) =>
   ({ input }: { readonly input?: unknown }) =>
     `${JSON.stringify(input)} is not valid; it takes ${valid}`;
 
-/** The same of a value that is never shown. */
+/** The error of a variable whose value is never shown. */
 const hidden = (valid: string) => `the given value (not shown) is not valid; it takes ${valid}`;
 
 /** A whole number between two bounds, both included. */
@@ -43,12 +43,12 @@ const file = secret(SQLITE_URL, `${SQLITE_FILE}/dev.db`);
 const database = secret(DATABASE_URL, `${SQLITE_FILE}/receiver.db, or postgres://USER@HOST:PORT/DATABASE`);
 const path = text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /webhooks/media');
 const instance = text(/^[\w.-]{1,100}$/, 'at most 100 letters, digits, dots, hyphens and underscores');
-// A browser sends other characters as it likes, a client as Bearer not at all.
+// Browsers encode other characters in different ways, and clients send none of them as Bearer.
 const adminToken = secret(/^[!-~]{16,}$/, 'at least 16 characters, ASCII without spaces').optional();
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const machine = hostname().replaceAll(/[^\w.-]/g, '-');
-/** Drawn once, so that a process has one name in all places. */
+/** Drawn once, so that a process has one name in the log, in its leases and in its statistics. */
 const DRAWN_NAME = `${machine.slice(0, 80)}-${randomBytes(4).toString('hex')}`;
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -149,7 +149,7 @@ export function parseConfig(env: Environment, told = 'the environment'): Config 
   return parsedBy(environment, valuesOf(variableNames, env), told, ({ message }) => message);
 }
 
-/** The values of variables. One that is empty counts as not set. */
+/** The values of variables. An empty value counts as not set. */
 function valuesOf(names: readonly string[], env: Environment): Record<string, string | undefined> {
   return Object.fromEntries(names.map((name) => [name, env[name] || undefined]));
 }
@@ -252,7 +252,7 @@ export function parseSettings<S extends z.ZodObject>(
   });
 }
 
-/** How many files this process may have open: each connection is one. Infinite where the system does not say, or sets no limit. */
+/** How many files this process may have open, each connection being one. Infinite if the system sets no limit, or does not say. */
 export function mostOpenFiles(): number {
   try {
     const [, most = 'Infinity'] =
@@ -264,8 +264,8 @@ export function mostOpenFiles(): number {
 }
 
 /**
- * As many connections as are wanted, or as have room in a part of the files that may be open. The other half is for the database, the
- * admin listener, and what handlers open.
+ * As many connections as are wanted, or as many as a part of the files that may be open. Beside the receiver's half, the admin listener
+ * has an eighth, and the database and the handlers' own connections have the rest.
  */
 export function connectionsWithin(wanted: number, part = 1 / 2): number {
   return Math.min(wanted, Math.floor(mostOpenFiles() * part));

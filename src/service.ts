@@ -18,9 +18,9 @@ export interface ServiceOptions {
   readonly app: ReadyApp;
   readonly clock: MonotonicClock;
   readonly log: Logger;
-  /** being opened already; closed with the service */
+  /** opened by the caller, and perhaps not ready yet; the service closes it */
   readonly store: Promise<EventStore>;
-  /** watches, and has a listener of its own */
+  /** what watches the service, with a listener of its own */
   readonly admin?: Admin | undefined;
 }
 
@@ -37,8 +37,8 @@ export interface Service {
   /** the paths of the app's pages, below the admin listener's `/app` */
   readonly pages: readonly string[];
   /**
-   * Answers requests under way, lets handlers end, aborts the others and releases what then ends, and closes the store.
-   * @throws KitError STORE_UNAVAILABLE, when all that is done, if results could not be stored
+   * Answers requests under way, lets handlers end, aborts those that do not, releases their events, and closes the store.
+   * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
    */
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface Service {
 /**
  * Listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at a stop as well
  * as when a later part cannot begin.
- * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address is not to be had
+ * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address cannot be listened on
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, app, clock, log, admin } = options;
@@ -66,7 +66,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.defer(() => opened.close()); // after the last handler
     const pages = await appPages(app, opened);
     const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
-    // Also what ends at a stop.
+    // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
     if (admin) ends.defer(admin.keepReporting({ ...parts, running: () => dispatcher.running }));
 
     let phase: Phase = 'open';

@@ -44,7 +44,7 @@ export function readApp({ settings, ...app }: DefinedApp, { readFrom }: Settings
   return { ...app, settings: settings && parseSettings(settings, readFrom) };
 }
 
-/** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
+/** Loads the same module without reading the settings of its app. @throws KitError HANDLERS_UNUSABLE */
 export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tell): Promise<DefinedApp> {
   const file = handlersFile(config);
   const load = () => import(pathToFileURL(file).href);
@@ -61,7 +61,7 @@ type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
 const MEMBERS = ['settings', 'start', 'handlers', 'limits', 'routes', 'onDead'];
 
-/** What is wrong with a module, or with the options of a test kit; undefined if nothing is. Of two names one would silently not count. */
+/** What is wrong with a module, or with the options of a test kit; undefined if nothing is. With both names, one would silently not count. */
 export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
     return 'has both `app` and `handlers`: put the handlers into the app';

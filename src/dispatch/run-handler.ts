@@ -29,11 +29,11 @@ export type Assignment = Omit<Claim, 'attempts' | 'askedAt'>;
 
 /** How a handler's run ended. */
 export type Run = (Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string }) & {
-  /** what the handler changed of the state of its resource */
+  /** the changes that the handler made to the state of its resource */
   readonly state?: readonly StateChange[] | undefined;
 };
 
-/** How long after the abort of its signal a handler is told of that still runs. */
+/** How long after the abort of its signal the log warns of a handler that still runs. */
 const DEAF_MS = 5000;
 const DEAF =
   'the handler still runs after its time, and the other events of its media or channel wait for it';
@@ -41,7 +41,7 @@ const DEAF =
 /**
  * Hands an event to the handler for its kind. Resolves when the handler and its steps have ended, however long that takes: before that,
  * no other event of the resource may run.
- * @param abort aborted from outside when the run must end; also aborted here when the time is over
+ * @param abort aborted by the caller when the run must end, and here after HANDLER_TIMEOUT_MS
  */
 export async function runHandler(
   event: Assignment,
@@ -101,7 +101,7 @@ export async function runHandler(
   return { ...ended, state: changes };
 }
 
-/** Aborts a handler's signal. Its listeners are the handler's, and so are the errors that they throw. */
+/** Aborts a handler's signal. The listeners of the signal, and the errors that they throw, are the handler's. */
 export function giveUp(event: Assignment, abort: AbortController, reason: unknown): void {
   atWorkOn(event, () => abort.abort(reason));
 }

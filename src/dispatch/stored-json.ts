@@ -1,6 +1,6 @@
 import { shown } from '../base/thrown.ts';
 
-/** Other texts cannot be stored alike in every database, and two of them could become one name. */
+/** PostgreSQL stores no NUL, and two names with halves of surrogate pairs could become one name. */
 const STORABLE = /^[^\0\p{Cs}]{1,200}$/u;
 
 /**
@@ -42,7 +42,7 @@ export function exactJsonTextOf(value: unknown): string {
   });
 }
 
-/** @param given what a toJSON made it of: that of a Date that is none gives null */
+/** @param given the value before its toJSON was called: the toJSON of an invalid Date gives null */
 function isExact(made: unknown, given: unknown): boolean {
   if (typeof made === 'number') return Number.isFinite(made);
   if (typeof made !== 'object') return typeof made === 'string' || typeof made === 'boolean';

@@ -67,7 +67,7 @@ export interface ApiRequest extends CallOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where it does harm to carry it out twice: what to do if it failed, but the provider may have carried it out. */
+  /** For a request that must not be carried out twice: what a user does after a failure, as the provider may have carried it out. */
   readonly adviceIfDone?: string;
 }
 

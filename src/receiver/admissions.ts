@@ -6,7 +6,7 @@ import { verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { Keyring, type KeyringOptions } from './keyring.ts';
 
-/** Entries that are read, verified and recorded in one step: requests come through between two. */
+/** How many entries are read, verified and recorded in one step. Between two steps the process answers requests. */
 const PAGE = 50;
 
 /**

@@ -57,7 +57,7 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   return app.use(failed);
 }
 
-/** Closes the connection behind the answer, where the rest of a body is not read and might have no end. */
+/** Has the answer close the connection, where a body is too long or of unknown length: nobody reads the rest of it. */
 function closeBehind({ headers }: Request, res: Response, { BODY_LIMIT }: Pick<Config, 'BODY_LIMIT'>): void {
   const isLarge = Number(headers['content-length']) > BODY_LIMIT;
   if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
@@ -79,12 +79,12 @@ export interface ReceiverParts {
   phase(): Phase;
 }
 
-/** What is known of a request when its head has come. */
+/** What the receiver knows of a request when its head has come. */
 interface Exchange {
   readonly began: number;
-  /** its sender's, which is gone once the connection is closed */
+  /** the address of its sender; Express has none once the connection is closed */
   readonly address: string;
-  /** empty where the head was refused */
+  /** empty if the head was refused */
   readonly token: string;
 }
 

@@ -21,9 +21,9 @@ interface QuarantineOptions {
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */
 const LONGEST_BODY = 8192;
 const LONGEST_TOKEN = 2 * LONGEST_BODY;
-/** Those that wait for their commit take some 24 MB at most. */
+/** So many entries wait for their commit at most: they take some 24 MB. */
 const MOST_WAITING = 1000;
-/** How long losses gather before they are told and counted, and how long a stop waits for that. */
+/** How long losses gather before the log and the store get their number, and how long a stop waits for that. */
 const COUNT_MS = 1000;
 const FULL =
   'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
@@ -32,7 +32,7 @@ const FULL =
 export class Quarantine {
   readonly #options: QuarantineOptions;
   readonly #waiting = new Set<Promise<void>>();
-  /** how many were lost since that was last told and counted, and why the store could not keep some */
+  /** how many notifications were lost since the log last said so, and why the store could not keep some of them */
   #lost = 0;
   #error: string | undefined;
 
@@ -51,7 +51,7 @@ export class Quarantine {
     kept.finally(() => this.#waiting.delete(kept));
   }
 
-  /** Keeps what waits, and tells and counts what was lost. A store that does not answer holds no stop up. */
+  /** Waits for entries whose commit is under way, and counts the lost ones: a second at most, as the store may not answer. */
   async stop(): Promise<void> {
     const ended = Promise.all(this.#waiting).then(() => this.#count());
     await within(this.#options.clock, COUNT_MS, ended);

@@ -67,8 +67,9 @@ export const THROTTLED = refused(429, 'too many notifications that cannot be ver
 export const PROBE_ANSWERS = { withToken: [UNVERIFIED, THROTTLED], withoutToken: NO_TOKEN };
 
 /**
- * The table of answers as far as the head of a request decides, so that no refusal waits for a body. It depends on its arguments alone.
- * @returns the token, where the body decides
+ * The verdict as far as the head of a request decides it, so that such a refusal does not wait for the body. It depends on its
+ * arguments alone.
+ * @returns the token, if the body decides
  */
 export function verdictOnHead(
   { method, headers, headersDistinct }: Pick<IncomingMessage, 'method' | 'headers' | 'headersDistinct'>,
@@ -77,7 +78,7 @@ export function verdictOnHead(
   if (method !== 'POST') return NOT_POST;
   if (isClosed) return SHUTTING_DOWN;
   if (isOverloaded) return OVERLOADED;
-  // If there are two of them, another reader may go by the other one.
+  // With two headers, a proxy may have checked the other one.
   const [authorization = '', ...others] = headersDistinct.authorization ?? [];
   const [, token] = /^Bearer +(\S+)$/i.exec(others.length === 0 ? authorization : '') ?? [];
   if (token === undefined) return NO_TOKEN;
@@ -87,7 +88,7 @@ export function verdictOnHead(
   return token;
 }
 
-/** The rest of the table: whether one of a webhook's live keys verifies the body. It depends on its arguments alone. */
+/** The verdict on a body: whether one of the live keys of its webhook verifies it. It depends on its arguments alone. */
 export function verdictOnBody(
   token: string,
   bytes: Uint8Array,
@@ -127,7 +128,7 @@ export function refusedForNow(error: string): Refused {
   return refused(503, error, SOON);
 }
 
-/** Every answer but a success. */
+/** Any answer but a success. */
 export function refused(status: number, error: string, headers: Refused['headers'] = {}): Refused {
   return { type: 'refused', status, error, headers };
 }
