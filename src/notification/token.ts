@@ -10,7 +10,7 @@ export type Refusal =
   | { readonly reason: Flaw }
   | { readonly reason: 'claims differ' /** JSON Pointer of the first difference */; readonly path: string };
 
-/** The token that the doctor sends. It verifies nothing, and metrics do not count its refusal. */
+/** The token that the doctor sends. It verifies nothing, and the metrics count its refusal apart. */
 export const PROBE_TOKEN = 'hookkit-doctor';
 
 /** In characters: a path is made of member names, which any sender may choose. */
