@@ -255,9 +255,8 @@ export function parseSettings<S extends z.ZodObject>(
 /** How many files this process may have open, each connection being one. Infinite if the system sets no limit, or does not say. */
 export function mostOpenFiles(): number {
   try {
-    const [, most = 'Infinity'] =
-      /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return Number(most);
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 'Infinity');
   } catch {
     return Number.POSITIVE_INFINITY; // not Linux
   }

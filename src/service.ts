@@ -71,13 +71,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     let phase: Phase = 'open';
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
-    const { HOST: host, PORT: port } = config;
-    const { MAX_CONNECTIONS: wanted } = config;
+    const { HOST: host, PORT: port, MAX_CONNECTIONS: wanted, SHUTDOWN_GRACE_MS: graceMs } = config;
     const connections = connectionsWithin(wanted);
     if (connections < wanted) log.warn({ connections, wanted, openFiles: mostOpenFiles() }, FEWER);
     const server = boundedServer(receiver, { ...config, MAX_CONNECTIONS: connections });
     const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });
-    const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(async () => {
       const closed = listener.close(graceMs);
       await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);

@@ -97,10 +97,8 @@ function nameOf(file: string): string {
 function told(cause: unknown): string {
   const stack = cause instanceof SyntaxError ? String(cause.stack) : '';
   const code = stack.slice(0, Math.max(0, stack.indexOf(SyntaxError.name)));
-  const lines = (code + textOf(cause))
-    .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
-    .split('\n');
-  return lines
-    .filter((line) => !(/^ {4}at /.test(line) && (isInKit(line) || line.includes('/commander/'))))
-    .join('\n');
+  const here = ` imported from ${fileURLToPath(import.meta.url)}`;
+  const lines = (code + textOf(cause)).replace(here, ' (HANDLERS names it)').split('\n');
+  const isOurs = (line: string) => /^ {4}at /.test(line) && (isInKit(line) || line.includes('/commander/'));
+  return lines.filter((line) => !isOurs(line)).join('\n');
 }

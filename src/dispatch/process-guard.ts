@@ -24,6 +24,7 @@ export function loading<T>(load: () => T): T {
 }
 
 const PATIENCE_MS = 5000;
+const EXITED = 'process.exit() was called; all acknowledged notifications are on disk';
 
 /** Tells a text to the person who started the process. */
 export type Tell = (text: string) => void;
@@ -31,12 +32,8 @@ export type Tell = (text: string) => void;
 /** Does work that a start waits for, as `loading` does. After five seconds it tells of it: nothing else says why no port opens. */
 export async function awaiting<T>(what: string, work: () => T, tell: Tell): Promise<Awaited<T>> {
   const done = loading(async () => await work());
-  const isOver = await within(
-    systemClock,
-    PATIENCE_MS,
-    done.then(() => true),
-  );
-  if (!isOver) tell(`after 5 s, still waiting for ${what}`);
+  const isDone = done.then(() => true);
+  if (!(await within(systemClock, PATIENCE_MS, isDone))) tell(`after 5 s, still waiting for ${what}`);
   return await done;
 }
 
@@ -70,10 +67,8 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   process.once('beforeExit', expectExit); // Node emits no beforeExit at a process.exit()
   process.on('exit', (code) => {
     if (isExpected) return;
-    log.fatal(
-      { ...ownerOf(undefined), code, error: textOf(new Error('process.exit()')) },
-      'process.exit() was called; all acknowledged notifications are on disk',
-    );
+    const error = textOf(new Error('process.exit()'));
+    log.fatal({ ...ownerOf(undefined), code, error }, EXITED);
     process.exitCode = code === 0 ? 1 : code;
   });
   return { expectExit };

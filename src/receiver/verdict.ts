@@ -6,14 +6,7 @@ import { type Refusal, verifyNotification } from '../notification/token.ts';
 import type { VerifiedNotification } from '../store/stored.ts';
 import { label, toVerified } from '../store/verified.ts';
 
-export interface Accepted {
-  readonly type: 'accepted';
-  /** the notification to record */
-  readonly notification: VerifiedNotification;
-}
-
 export interface Refused {
-  readonly type: 'refused';
   readonly status: number;
   /** the text for the sender */
   readonly error: string;
@@ -50,13 +43,12 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
 export const SHUTTING_DOWN = refused(503, 'shutting down', { ...SOON, Connection: 'close' });
 const OVERLOADED = refusedForNow('overloaded');
+export const BUSY = refusedForNow('the store is busy');
+export const NOTHING_HERE = refused(404, 'there is nothing here');
 const NOT_RECORDED = refusedForNow('not recorded');
 const INTERNAL_ERROR = refused(500, 'internal error');
-export const NO_TOKEN = refused(
-  401,
-  'an Authorization header of the form "Bearer TOKEN" is needed',
-  CHALLENGE,
-);
+const NEEDED = 'an Authorization header of the form "Bearer TOKEN" is needed';
+export const NO_TOKEN = refused(401, NEEDED, CHALLENGE);
 const TOO_LARGE = refused(413, 'the body is too large');
 const COMPRESSED = refused(400, 'the body is compressed');
 const UNREADABLE = refused(400, 'the body cannot be read');
@@ -88,17 +80,20 @@ export function verdictOnHead(
   return token;
 }
 
-/** The verdict on a body: whether one of the live keys of its webhook verifies it. It depends on its arguments alone. */
+/**
+ * The verdict on a body: whether one of the live keys of its webhook verifies it. It depends on its arguments alone.
+ * @returns the notification to record, if it does
+ */
 export function verdictOnBody(
   token: string,
   bytes: Uint8Array,
   keysFor: (webhookId: string) => readonly KeyObject[],
-): Accepted | Refused {
+): VerifiedNotification | Refused {
   try {
     const { text, value } = parseBody(bytes);
     const webhookId = label(value.webhook_id);
     const refusal = verifyNotification(token, bytes, value, keysFor(webhookId));
-    if (!refusal) return { type: 'accepted', notification: toVerified(value, text) };
+    if (!refusal) return toVerified(value, text);
     const unverified = { refusal, kind: label(value.event), webhookId, token, text, value };
     return { ...UNVERIFIED, unverified };
   } catch (error) {
@@ -109,9 +104,9 @@ export function verdictOnBody(
 
 /** Whether a secret that is not known yet may explain why a notification was refused. */
 export function isUnexplained(
-  verdict: Accepted | Refused,
+  verdict: VerifiedNotification | Refused,
 ): verdict is Refused & { readonly unverified: Unverified } {
-  const reason = verdict.type === 'refused' ? verdict.unverified?.refusal.reason : undefined;
+  const reason = 'error' in verdict ? verdict.unverified?.refusal.reason : undefined;
   return reason === 'bad signature' || reason === 'no secret';
 }
 
@@ -124,11 +119,11 @@ export function verdictAfter(error: unknown): Refused {
 }
 
 /** 503: nothing was acknowledged, so the sender must try again. */
-export function refusedForNow(error: string): Refused {
+function refusedForNow(error: string): Refused {
   return refused(503, error, SOON);
 }
 
 /** Any answer but a success. */
-export function refused(status: number, error: string, headers: Refused['headers'] = {}): Refused {
-  return { type: 'refused', status, error, headers };
+function refused(status: number, error: string, headers: Refused['headers'] = {}): Refused {
+  return { status, error, headers };
 }
