@@ -13,12 +13,14 @@ const GAP_MS = 50;
 
 type Held = Pick<WebhookSecret, 'secret' | 'retireAt'> & { readonly key: KeyObject };
 
-export interface KeyringOptions {
+export type KeyringConfig = Pick<Config, 'WEBHOOK_SECRET' | 'HOST' | 'TRUST_PROXY'>;
+
+interface KeyringOptions {
   readonly store: Pick<EventStore, 'everySecret'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
   /** WEBHOOK_SECRET verifies for every webhook that never had a stored secret */
-  readonly config: Pick<Config, 'WEBHOOK_SECRET' | 'HOST' | 'TRUST_PROXY'>;
+  readonly config: KeyringConfig;
 }
 
 /** The live keys of every webhook, in memory, kept in step with the store. */
