@@ -10,13 +10,13 @@ import { isPackage, kitFolder } from './base/program.ts';
 import { isLoopback } from './base/request-origin.ts';
 import { CREDENTIAL, DATABASE_URL, isBaseUrl, SQLITE_URL } from './base/url.ts';
 
-/** The error of a variable: its value, and what it takes. */
+/** The error of a variable: its value, and the valid values. */
 const mistake =
   (valid: string) =>
   ({ input }: { readonly input?: unknown }) =>
     `${JSON.stringify(input)} is not valid; it takes ${valid}`;
 
-/** The same of a value that is never shown. */
+/** The error of a variable whose value is never shown. */
 const hidden = (valid: string) => `the given value (not shown) is not valid; it takes ${valid}`;
 
 /** A whole number between two bounds, both included. */
@@ -43,12 +43,12 @@ const file = secret(SQLITE_URL, `${SQLITE_FILE}/dev.db`);
 const database = secret(DATABASE_URL, `${SQLITE_FILE}/receiver.db, or postgres://USER@HOST:PORT/DATABASE`);
 const path = text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /webhooks/media');
 const instance = text(/^[\w.-]{1,100}$/, 'at most 100 letters, digits, dots, hyphens and underscores');
-// A browser sends other characters as it likes, a client as Bearer not at all.
+// Browsers encode other characters in different ways, and clients send none of them as Bearer.
 const adminToken = secret(/^[!-~]{16,}$/, 'at least 16 characters, ASCII without spaces').optional();
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const machine = hostname().replaceAll(/[^\w.-]/g, '-');
-/** Drawn once, so that a process has one name in all places. */
+/** Drawn once, so that a process has one name in the log, in its leases and in its statistics. */
 const DRAWN_NAME = `${machine.slice(0, 80)}-${randomBytes(4).toString('hex')}`;
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -130,7 +130,10 @@ const environment = z
   });
 
 /** The settings of the environment, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
-export type Config = z.output<typeof environment>;
+export type Config = z.output<typeof environment> & {
+  /** where a command has read them, for errors */
+  readonly readFrom?: string | undefined;
+};
 
 /** The names of all variables, in the order of `.env.example`. */
 export const variableNames = Object.keys(variables) as Variable[];
@@ -143,41 +146,43 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, its value (unless secret), the valid values
  */
 export function parseConfig(env: Environment, told = 'the environment'): Config {
-  const parsed = environment.safeParse(valuesOf(variableNames, env));
-  if (parsed.success) return parsed.data;
-  const mistakes = parsed.error.issues.map(({ path: [name], message }) => `  ${String(name)}: ${message}`);
-  throw mistaken(told, mistakes);
+  return parsedBy(environment, valuesOf(variableNames, env), told, ({ message }) => message);
 }
 
-/** The values of variables. One that is empty counts as not set. */
+/** The values of variables. An empty value counts as not set. */
 function valuesOf(names: readonly string[], env: Environment): Record<string, string | undefined> {
   return Object.fromEntries(names.map((name) => [name, env[name] || undefined]));
 }
 
-function mistaken(told: string, mistakes: readonly string[]): KitError {
-  const lines = [...new Set(mistakes)];
-  const count = lines.length === 1 ? '1 mistake' : `${lines.length} mistakes`;
-  return new KitError('CONFIG_INVALID', `${told} has ${count}:\n${lines.join('\n')}`);
+/** @param wordsOf says what is wrong with the value of a variable */
+function parsedBy<S extends z.ZodType>(
+  schema: S,
+  given: Environment,
+  told: string,
+  wordsOf: (mistake: { readonly variable: string; readonly message: string }) => string,
+): z.output<S> {
+  const { success, data, error } = schema.safeParse(given);
+  if (success) return data;
+  const lines = error.issues.map(({ path: [name], message }) => {
+    const variable = String(name ?? 'the settings together');
+    return `  ${variable}: ${wordsOf({ variable, message })}`;
+  });
+  const mistakes = new Set(lines);
+  const count = mistakes.size === 1 ? '1 mistake' : `${mistakes.size} mistakes`;
+  throw new KitError('CONFIG_INVALID', `${told} has ${count}:\n${[...mistakes].join('\n')}`);
 }
 
-/** The file that `--env-file` names; without it a `.env` counts, which may be missing. */
-let namedFile: string | undefined;
-
-/** Reads another file of settings than `.env`. */
-export function useEnvFile(path: string): void {
-  namedFile = path;
+/** What the options of all commands say about settings. */
+export interface GlobalFlags {
+  /** the file that `--env-file` names; without it a `.env` counts, which may be missing */
+  readonly envFile?: string | undefined;
+  /** `--dev`: the command works on the database of `hookkit dev` */
+  readonly dev?: boolean | undefined;
 }
 
-let isDevDatabase = false;
-
-/** Works on the database of `hookkit dev`. */
-export function useDevDatabase(): void {
-  isDevDatabase = true;
-}
-
-/** The file of settings that counts beside the environment. */
-export function envFile(): string {
-  return resolve(namedFile ?? '.env');
+/** The path of the file of settings that counts beside the environment. */
+export function envFileOf({ envFile = '.env' }: GlobalFlags): string {
+  return resolve(envFile);
 }
 
 /**
@@ -193,24 +198,21 @@ export function tellingLoads(): NodeJS.ProcessEnv {
   return { ...process.env, WATCH_REPORT_DEPENDENCIES: '1' };
 }
 
-/** Where settings come from, for errors: the environment, and which file was read. */
-export function settingsSource(): string {
-  const path = envFile();
+/**
+ * Puts the file of settings into the environment, which takes precedence: handlers read settings of their own from there.
+ * @returns what was read, for errors
+ */
+function readSettings(flags: GlobalFlags): string {
+  for (const [name, value] of Object.entries(variablesOfFile(flags))) process.env[name] ??= value;
+  const path = envFileOf(flags);
   return existsSync(path) ? `the environment with ${path}` : `the environment (there is no ${path})`;
 }
 
-/** The environment together with the file of settings; the environment takes precedence. */
-function environmentWithFile(): Environment {
-  // Into the environment itself: handlers read settings of their own from there.
-  for (const [name, value] of Object.entries(variablesOfFile())) process.env[name] ??= value;
-  return process.env;
-}
-
 /** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
-export function variablesOfFile(): Environment {
-  const path = envFile();
+export function variablesOfFile(flags: GlobalFlags): Environment {
+  const path = envFileOf(flags);
   if (!existsSync(path)) {
-    if (namedFile === undefined) return {};
+    if (flags.envFile === undefined) return {};
     throw new KitError('CONFIG_INVALID', `there is no file ${path} (--env-file)`);
   }
   try {
@@ -227,51 +229,42 @@ export function variablesOfFile(): Environment {
  * @param fixed values of variables that count before the environment
  * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
  */
-export function loadConfig(fixed: Partial<Record<Variable, string>> = {}): Config {
-  const config = parseConfig({ ...environmentWithFile(), ...fixed }, settingsSource());
-  return isDevDatabase ? { ...config, DATABASE_URL: config.DEV_DATABASE_URL } : config;
+export function loadConfig(flags: GlobalFlags, fixed: Partial<Record<Variable, string>> = {}): Config {
+  const readFrom = readSettings(flags);
+  const config = { ...parseConfig({ ...process.env, ...fixed }, readFrom), readFrom };
+  return flags.dev ? { ...config, DATABASE_URL: config.DEV_DATABASE_URL } : config;
 }
 
 /**
- * The settings of an app, read from where the kit's own are. Values are never shown: they may be secrets.
- * @throws KitError CONFIG_INVALID naming every mistake, and where settings were read
+ * The settings of an app, from the environment if no other is given. Values are never shown: they may be secrets.
+ * @param told where they come from, for errors
+ * @throws KitError CONFIG_INVALID naming every mistake
  */
-export function loadSettingsOf<S extends z.ZodObject>(schema: S): z.output<S> {
-  return parseSettings(schema, environmentWithFile(), settingsSource());
-}
-
-/**
- * Checks the settings of an app.
- * @param told where they come from, for errors @throws KitError CONFIG_INVALID naming every mistake
- */
-export function parseSettings<S extends z.ZodObject>(schema: S, env: Environment, told: string): z.output<S> {
+export function parseSettings<S extends z.ZodObject>(
+  schema: S,
+  told = 'the environment',
+  env: Environment = process.env,
+): z.output<S> {
   const given = valuesOf(Object.keys(schema.shape), env);
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw mistaken(
-    told,
-    parsed.error.issues.map(({ path: [name], message }) => {
-      const variable = String(name ?? 'the settings together');
-      const isMissing = name !== undefined && given[variable] === undefined;
-      return `  ${variable}: ${isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`}`;
-    }),
-  );
+  return parsedBy(schema, given, told, ({ variable, message }) => {
+    const isMissing = variable in given && given[variable] === undefined;
+    return isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`;
+  });
 }
 
-/** How many files this process may have open: each connection is one. Infinite where the system does not say, or sets no limit. */
+/** How many files this process may have open, each connection being one. Infinite if the system sets no limit, or does not say. */
 export function mostOpenFiles(): number {
   try {
-    const [, most = 'Infinity'] =
-      /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return Number(most);
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 'Infinity');
   } catch {
     return Number.POSITIVE_INFINITY; // not Linux
   }
 }
 
 /**
- * As many connections as are wanted, or as have room in a part of the files that may be open. The other half is for the database, the
- * admin listener, and what handlers open.
+ * As many connections as are wanted, or as many as a part of the files that may be open. Beside the receiver's half, the admin listener
+ * has an eighth, and the database and the handlers' own connections have the rest.
  */
 export function connectionsWithin(wanted: number, part = 1 / 2): number {
   return Math.min(wanted, Math.floor(mostOpenFiles() * part));
@@ -281,8 +274,12 @@ export function connectionsWithin(wanted: number, part = 1 / 2): number {
  * The configuration of a trial: only the named variables of the environment count.
  * @param own the values of all other variables, and the defaults of the named ones
  */
-export function loadTrialConfig(names: readonly Variable[], own: Partial<Record<Variable, string>>): Config {
-  const set = environmentWithFile();
-  const taken = names.filter((name) => set[name]).map((name) => [name, set[name]]);
-  return parseConfig({ ...own, ...Object.fromEntries(taken) }, settingsSource());
+export function loadTrialConfig(
+  flags: GlobalFlags,
+  names: readonly Variable[],
+  own: Partial<Record<Variable, string>>,
+): Config {
+  const readFrom = readSettings(flags);
+  const taken = names.filter((name) => process.env[name]).map((name) => [name, process.env[name]]);
+  return parseConfig({ ...own, ...Object.fromEntries(taken) }, readFrom);
 }

@@ -8,9 +8,9 @@ import { isSeededInPublic } from './base/seeded-random.ts';
 import {
   type Config,
   connectionsWithin,
+  type GlobalFlags,
   loadConfig,
   mostOpenFiles,
-  settingsSource,
   variableNames,
   variablesOfFile,
 } from './config.ts';
@@ -19,6 +19,7 @@ import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
 import type { Tell } from './dispatch/process-guard.ts';
 import { kindNames } from './notification/kinds.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
+import { PROBE_ANSWERS } from './receiver/verdict.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
 import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
@@ -32,23 +33,25 @@ interface Examination {
   readonly urls: readonly string[];
   /** told of handlers whose load takes long */
   readonly tell: Tell;
+  readonly flags: GlobalFlags;
 }
 
 /** Runs all checks of an installation, one after another. A problem is a finding, never an error. */
 export async function* examine(examination: Examination): AsyncGenerator<Finding, void, undefined> {
   yield checkNode();
+  const { flags, tell } = examination;
   const configuration = findingsOf('configuration');
   let config: Config;
   try {
-    config = loadConfig();
+    config = loadConfig(flags);
   } catch (error) {
     yield configuration.fail(messageOf(error));
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
-  yield configuration.ok(`no mistakes in ${settingsSource()}`);
+  yield configuration.ok(`no mistakes in ${config.readFrom}`);
   yield checkOpenFiles(config.MAX_CONNECTIONS);
-  const loaded = yield* checkApp(config, examination.tell);
-  for (const { name, meant } of misspeltInFile(Object.keys(loaded?.settings?.shape ?? {})))
+  const loaded = yield* checkApp(config, tell);
+  for (const { name, meant } of misspeltInFile(flags, Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
   const webhooks = yield* examineStore(config);
   yield* examineNetwork(config, examination, webhooks);
@@ -56,7 +59,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
 
 /** Loads the handlers, and reads the settings of their app: names, never values. @returns undefined if they do not load */
 export async function* checkApp(
-  config: Pick<Config, 'HANDLERS'>,
+  config: Pick<Config, 'HANDLERS' | 'readFrom'>,
   tell: Tell,
 ): AsyncGenerator<Finding, DefinedApp | undefined> {
   let check = findingsOf('handlers');
@@ -67,7 +70,7 @@ export async function* checkApp(
     const kinds = kindNames.filter((kind) => handlers[kind]);
     yield check.ok(`they load; ${kinds.length} of ${kindNames.length} kinds have a handler`);
     check = findingsOf('settings');
-    readApp(loaded);
+    readApp(loaded, config);
     if (settings) yield check.ok(`no mistakes in ${Object.keys(settings.shape).join(', ') || 'them'}`);
   } catch (error) {
     yield check.fail(messageOf(error));
@@ -132,9 +135,9 @@ function similarTo(written: string, names: readonly string[]): string | undefine
  * The variables of the file of settings that nobody reads, and that are much like one that is read.
  * @param own the names of the app's settings
  */
-function misspeltInFile(own: readonly string[]) {
+function misspeltInFile(flags: GlobalFlags, own: readonly string[]) {
   const known: readonly string[] = [...variableNames, ...own];
-  return Object.keys(variablesOfFile()).flatMap((name) => {
+  return Object.keys(variablesOfFile(flags)).flatMap((name) => {
     const meant = known.includes(name) ? undefined : similarTo(name, known);
     return meant === undefined ? [] : [{ name, meant }];
   });
@@ -228,5 +231,5 @@ async function* examineNetwork(
   }
   yield await checkClock(config.PROVIDER_BASE_URL, systemClock);
   const webhooks = yield* checkProvider(config.PROVIDER_BASE_URL, config.PROVIDER_API_SECRET);
-  yield* checkUrls({ webhooks, verifiable, urls });
+  yield* checkUrls({ webhooks, verifiable, urls, answers: PROBE_ANSWERS });
 }

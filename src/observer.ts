@@ -27,19 +27,19 @@ export interface Answered {
 export interface HandlerRun {
   readonly kind: string;
   readonly outcome: AttemptOutcome;
-  /** the event's, from now on */
+  /** the status of the event from now on */
   readonly status: Status;
   readonly ms: number;
 }
 
 /**
- * Is told about requests, handlers' runs and commits while they happen: each call must return at once. The
- * receiver, the store and the dispatcher know no other watcher than this.
+ * Learns of requests, runs of handlers and commits while they happen: each call must return at once. The receiver, the store
+ * and the dispatcher report to nobody else.
  */
 export interface Observer {
   answered(answer: Answered): void;
   ran(run: HandlerRun): void;
-  /** Writes that shared a commit were answered so many milliseconds after they were handed over. */
+  /** A commit ended, so many milliseconds after its writes were handed over. */
   committed(ms: number): void;
 }
 
@@ -47,7 +47,7 @@ export interface Observer {
 export interface AppPages {
   /** to be mounted at `/app` */
   readonly handler: RequestHandler;
-  /** the paths below `/app` that answer GET, as far as they are known: without those of mounted routers */
+  /** the paths below `/app` that answer GET, without the paths of mounted routers, which nobody knows */
   readonly paths: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export interface AdminNeeds {
   readonly log: Logger;
   /** the pages of the app */
   readonly pages?: AppPages | undefined;
-  /** there may be something to handle */
+  /** Events may be ready, such as replayed events. */
   wake(): void;
 }
 
@@ -68,10 +68,10 @@ export interface ReportNeeds extends Pick<AdminNeeds, 'store' | 'config' | 'cloc
   running(): number;
 }
 
-/** Watches the service, and opens a listener of its own once that runs. */
+/** Watches the service, and opens a listener of its own once the service runs. */
 export interface Admin {
   readonly observer: Observer;
-  /** Stores what it counts, and that this process lives. @returns a function that stores the rest, and ends it */
+  /** Stores its counts every ten seconds, and that this process lives. @returns a function that stores the last counts, and ends it */
   keepReporting(needs: ReportNeeds): () => Promise<void>;
   start(needs: AdminNeeds): Promise<{ readonly url: string; stop(): Promise<void> }>;
 }

@@ -5,7 +5,7 @@ import { type Config, connectionsWithin, mostOpenFiles } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
-import { keepAdmitting } from './receiver/admissions.ts';
+import { admissionsOf } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { Keyring } from './receiver/keyring.ts';
 import { Quarantine } from './receiver/quarantine.ts';
@@ -18,9 +18,9 @@ export interface ServiceOptions {
   readonly app: ReadyApp;
   readonly clock: MonotonicClock;
   readonly log: Logger;
-  /** being opened already; closed with the service */
+  /** opened by the caller, and perhaps not ready yet; the service closes it */
   readonly store: Promise<EventStore>;
-  /** watches, and has a listener of its own */
+  /** what watches the service, with a listener of its own */
   readonly admin?: Admin | undefined;
 }
 
@@ -37,8 +37,8 @@ export interface Service {
   /** the paths of the app's pages, below the admin listener's `/app` */
   readonly pages: readonly string[];
   /**
-   * Answers requests under way, lets handlers end, aborts the others and releases what then ends, and closes the store.
-   * @throws KitError STORE_UNAVAILABLE, when all that is done, if results could not be stored
+   * Answers requests under way, lets handlers end, aborts those that do not, releases their events, and closes the store.
+   * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
    */
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface Service {
 /**
  * Listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at a stop as well
  * as when a later part cannot begin.
- * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address is not to be had
+ * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address cannot be listened on
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, app, clock, log, admin } = options;
@@ -57,8 +57,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const parts = { config, store, clock, log, observer: admin?.observer };
 
     const keyring = new Keyring(parts);
-    ends.defer(() => keyring.stop());
-    await keyring.start();
+    const admissions = admissionsOf({ ...parts, keyring });
+    ends.defer(await keyring.start(admissions.admit));
     const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
     ends.defer(() => quarantine.stop());
 
@@ -66,18 +66,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.defer(() => opened.close()); // after the last handler
     const pages = await appPages(app, opened);
     const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
-    // Also what ends at a stop.
+    // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
     if (admin) ends.defer(admin.keepReporting({ ...parts, running: () => dispatcher.running }));
 
     let phase: Phase = 'open';
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
-    const { HOST: host, PORT: port } = config;
-    const { MAX_CONNECTIONS: wanted } = config;
+    const { HOST: host, PORT: port, MAX_CONNECTIONS: wanted, SHUTDOWN_GRACE_MS: graceMs } = config;
     const connections = connectionsWithin(wanted);
     if (connections < wanted) log.warn({ connections, wanted, openFiles: mostOpenFiles() }, FEWER);
     const server = boundedServer(receiver, { ...config, MAX_CONNECTIONS: connections });
     const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });
-    const graceMs = config.SHUTDOWN_GRACE_MS;
     ends.defer(async () => {
       const closed = listener.close(graceMs);
       await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
@@ -85,7 +83,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     store.onRecorded = (resource) => dispatcher.came(resource);
     dispatcher.start();
-    ends.defer(keepAdmitting({ ...parts, keyring })); // WEBHOOK_SECRET may be new
+    ends.defer(admissions.stop);
+    admissions.admit(); // WEBHOOK_SECRET may be new
     const days = config.RETENTION_DAYS;
     if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 

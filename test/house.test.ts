@@ -28,6 +28,7 @@ const ENGINES = /^(src\/store\/(sqlite|postgres)\/|better-sqlite3$|pg$)/;
 const forbidden: Readonly<Record<string, (target: string) => boolean>> = {
   base: (target) => /^src\/(?!base\/)/.test(target),
   notification: (target) => /^src\/(?!notification\/|base\/)/.test(target),
+  provider: (target) => /^src\/(?!provider\/|notification\/|base\/)/.test(target),
   mock: (target) => /^src\/(receiver|store|dispatch)\//.test(target),
   receiver: (target) => /^src\/(dispatch|handlers)\//.test(target),
   // It is told where to speak: it knows no command line, and no page; it sends to any receiver, and knows none.

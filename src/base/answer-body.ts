@@ -11,7 +11,7 @@ export class AnswerTooLong extends Error {
 }
 
 /** The body of a fetched answer. @param longest in bytes @throws AnswerTooLong */
-export async function textOf({ body }: Response, longest = LONGEST_ANSWER): Promise<string> {
+export async function bodyTextOf({ body }: Response, longest = LONGEST_ANSWER): Promise<string> {
   if (body === null) return '';
   return new TextDecoder().decode(await bytesOf(body, longest, longest));
 }

@@ -18,8 +18,8 @@ export function addBackup(program: Command): void {
     .action(backup);
 }
 
-async function backup(file: string): Promise<void> {
-  const { DATABASE_URL, SECRETS_KEY } = loadConfig();
+async function backup(file: string, _: object, command: Command): Promise<void> {
+  const { DATABASE_URL, SECRETS_KEY } = loadConfig(command.optsWithGlobals());
   const path = sqlitePathOf(DATABASE_URL);
   if (path === undefined)
     throw new KitError('INPUT_INVALID', 'on PostgreSQL, back up with pg_dump: see --help');

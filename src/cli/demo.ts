@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { pause, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { HEAD, playScenes, review, SITE, type Stage, setStage } from '../demo/scenes.ts';
+import { DEMO_SITE, type DemoStage, HEAD, playScenes, review, setStage } from '../demo/scenes.ts';
 import { closeAtSignal } from '../stopping.ts';
 import { line, members, print, table, write } from './output.ts';
 
@@ -18,8 +18,8 @@ export function addDemo(program: Command): void {
     .action(demo);
 }
 
-async function demo({ once }: { once?: true }): Promise<void> {
-  const stage = await setStage();
+async function demo({ once }: { once?: true }, command: Command): Promise<void> {
+  const stage = await setStage(command.optsWithGlobals());
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= stage.stop());
   if (!once) closeAtSignal({ delay: CLOSING_MS, close });
@@ -38,7 +38,7 @@ async function demo({ once }: { once?: true }): Promise<void> {
 }
 
 /** Shows nothing once the stage closes. @throws KitError DEMO_FAILED if a result is not as expected */
-async function playRound(stage: Stage, isStopping: () => boolean): Promise<void> {
+async function playRound(stage: DemoStage, isStopping: () => boolean): Promise<void> {
   const scenes = await playScenes(stage);
   if (isStopping()) return;
   const reviews = await Promise.all(scenes.map((scene) => review(stage, scene)));
@@ -49,9 +49,9 @@ async function playRound(stage: Stage, isStopping: () => boolean): Promise<void>
   await print('\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.');
 }
 
-async function beat({ mock, settled }: Stage): Promise<void> {
+async function beat({ mock, settled }: DemoStage): Promise<void> {
   const before = mock.deliveries().length;
-  const { media_id: id } = mock.createMedia({ site_id: SITE });
+  const { media_id: id } = mock.createMedia({ site_id: DEMO_SITE });
   await settled();
   for (const { notification, attempts } of mock.deliveries().slice(before)) {
     const { answer, duration_ms: ms } = attempts.at(-1) ?? {};

@@ -4,7 +4,8 @@ import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { openLog } from '../base/log.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { type Config, envFile, loadConfig, projectFolder, tellingLoads, useDevDatabase } from '../config.ts';
+import type { Config, GlobalFlags } from '../config.ts';
+import * as settings from '../config.ts';
 import { type Key, replayLast, takeKeys } from '../dev/keys.ts';
 import { prettyLog } from '../dev/pretty-log.ts';
 import { restartAtChanges } from '../dev/restarts.ts';
@@ -30,7 +31,7 @@ const LONGEST_LEASE_MS = 10_000;
 const DEBUGGING_MS = 600_000;
 const INSPECT_PORT = 9229;
 
-interface Flags {
+interface Flags extends GlobalFlags {
   readonly tick?: true;
   readonly seed?: number;
   readonly inspect?: number | true;
@@ -48,22 +49,25 @@ export function addDev(program: Command): void {
     .option('--inspect [port]', inspect, wholeNumber(0, 65_535))
     .addOption(new Option('--restarted', 'serve, and tell the parent of files').hideHelp())
     .addOption(new Option('--again', 'say only that it serves').hideHelp())
-    .action((flags: Flags) => (flags.restarted ? serve(flags) : restart(flags)));
+    .action((_: object, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      return flags.restarted ? serve(flags) : restart(flags);
+    });
 }
 
 /** Loads no handlers, so that nothing in them holds it up: a process of its own serves, and starts again at changes. */
-function restart({ inspect }: Flags): void {
+function restart({ inspect, ...flags }: Flags): void {
   const [, program = '', ...args] = process.argv;
   const port = inspect === true ? INSPECT_PORT : inspect;
   const execArgv = port === undefined ? [] : [`--inspect=127.0.0.1:${port}`];
-  const env = tellingLoads(); // before the file of settings is read here: it may change
+  const env = settings.tellingLoads(); // before the file of settings is read here: it may change
   let check = new AbortController();
   const begin = (runsAgain: boolean) => {
     check.abort();
     check = new AbortController();
-    tellTypes(check.signal).catch(() => {}); // the process that serves says what is wrong with the settings
-    const flags = runsAgain ? ['--restarted', '--again'] : ['--restarted'];
-    return fork(program, [...args, ...flags], { execArgv, env });
+    tellTypes(flags, check.signal).catch(() => {}); // the process that serves says what is wrong with the settings
+    const more = runsAgain ? ['--restarted', '--again'] : ['--restarted'];
+    return fork(program, [...args, ...more], { execArgv, env });
   };
   const end = restartAtChanges(begin, say);
   const close = (signal: NodeJS.Signals) => {
@@ -74,15 +78,15 @@ function restart({ inspect }: Flags): void {
 }
 
 /** Says where types do not fit, which stops nothing. */
-async function tellTypes(signal: AbortSignal): Promise<void> {
-  const { result, detail } = await checkTypes(handlersFile(loadConfig()), signal);
+async function tellTypes(flags: GlobalFlags, signal: AbortSignal): Promise<void> {
+  const { result, detail } = await checkTypes(handlersFile(settings.loadConfig(flags)), signal);
   if (result === 'FAIL' && !signal.aborted) say(`types: ${detail}`);
 }
 
 /** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */
-function devConfig(): Config {
-  useDevDatabase();
-  const config = loadConfig({ HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DRAIN_MS: '0' });
+function devConfig(flags: GlobalFlags): Config {
+  const fixed = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DRAIN_MS: '0' };
+  const config = settings.loadConfig({ ...flags, dev: true }, fixed);
   const times =
     url() === undefined
       ? { LEASE_MS: Math.min(config.LEASE_MS, LONGEST_LEASE_MS) }
@@ -90,21 +94,21 @@ function devConfig(): Config {
   return { ...config, ...times, SHUTDOWN_GRACE_MS: Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS) };
 }
 
-async function serve({ tick, seed, again }: Flags): Promise<void> {
-  process.send?.({ files: [envFile(), join(projectFolder(), 'package.json')] });
+async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
+  process.send?.({ files: [settings.envFileOf(flags), join(settings.projectFolder(), 'package.json')] });
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); // the parent may have been killed
   process.channel?.unref();
-  const config = devConfig();
+  const config = devConfig(flags);
   const { stdin } = process;
   const output = openLog(config, await prettyLog(process.stdout));
   const guard = guardProcess(output.log);
   process.once('exit', () => url() && process.kill(process.pid, 'SIGKILL')); // else Node waits for a debugger to leave
   const loaded = await loadApp(config, say);
-  const { SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
+  const { DEV_SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
   const app = { ...loaded, handlers: watchLoop(tellingEnds(loaded.handlers, say)) };
   const { log, dropped: droppedLogLines } = output;
   const life = tick || seed !== undefined ? { seed } : undefined;
-  const stage = await setDevStage({ config, app, log, droppedLogLines, site: SITE, life });
+  const stage = await setDevStage({ config, app, log, droppedLogLines, site: DEV_SITE, life });
   const leaveKeys = takeKeys(keysOf(stage.service), stdin, say);
   const stop = () => {
     if (process.connected) process.disconnect(); // the parent knows by that that the event loop goes on

@@ -19,7 +19,8 @@ export function addDoctor(program: Command): void {
     .action(loadingOnly(doctor));
 }
 
-function doctor(flags: { offline?: true; url?: readonly string[]; json?: true }): Promise<void> {
-  const { offline, url: urls = [] } = flags;
-  return printFindings(examine({ isOffline: offline === true, urls, tell: say }), flags);
+function doctor(flags: { offline?: true; url?: readonly string[]; json?: true }, command: Command) {
+  const { offline: isOffline = false, url: urls = [] } = flags;
+  const findings = examine({ isOffline, urls, tell: say, flags: command.optsWithGlobals() });
+  return printFindings(findings, flags);
 }

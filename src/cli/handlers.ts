@@ -13,9 +13,9 @@ import type { EventStore } from '../store/event-store.ts';
 import { withDatabase } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { toVerified } from '../store/verified.ts';
-import { eventOf } from './events/list-and-show.ts';
+import { requiredEvent } from './events/list-and-show.ts';
 import { watchLoop } from './loop-watch.ts';
-import { type BodyFlags, bodyOf, eventId, wholeNumber, withBody } from './options.ts';
+import { type BodyFlags, bodyOf, idOfEvent, wholeNumber, withBody } from './options.ts';
 import { members, printFindings, printJson, say, table, write } from './output.ts';
 import { loadingOnly, withHandlers } from './with-handlers.ts';
 
@@ -38,8 +38,8 @@ export function addHandlers(program: Command): void {
   addTry(handlers);
 }
 
-async function list({ json }: { json?: true }): Promise<void> {
-  const { handlers } = await loadDefinition(loadConfig(), say);
+async function list({ json }: { json?: true }, command: Command): Promise<void> {
+  const { handlers } = await loadDefinition(loadConfig(command.optsWithGlobals()), say);
   const kinds = [...kindNames, 'unknown' as const];
   const all = kinds.map((kind) => ({ kind, handler: handlers[kind] !== undefined }));
   if (json) return printJson(all);
@@ -47,8 +47,9 @@ async function list({ json }: { json?: true }): Promise<void> {
   await write(table(['kind', 'handler'], rows));
 }
 
-function check(flags: { strict?: true; json?: true }): Promise<void> {
-  return printFindings(checkHandlers(loadConfig(), flags.strict ? 'fail' : 'warn'), flags);
+function check(flags: { strict?: true; json?: true }, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
+  return printFindings(checkHandlers(config, flags.strict ? 'fail' : 'warn'), flags);
 }
 
 /** All checks of the handlers, one after another. A problem is a finding, never an error. */
@@ -75,7 +76,7 @@ function addTry(handlers: Command): void {
   const command = handlers
     .command('try')
     .description('Try the handler for one event once, in this process. Nothing is recorded.')
-    .argument('[id]', 'the id of a stored event; without it, the options compose a notification', eventId);
+    .argument('[id]', 'the id of a stored event; without it, the options compose a notification', idOfEvent);
   withBody(command, 'webhook_id (default: webhook1)')
     .option('--attempt <n>', 'the value of ctx.attempt', wholeNumber(1), 1)
     .option('--replay', 'make ctx.replay true')
@@ -86,8 +87,8 @@ function addTry(handlers: Command): void {
     .action(tryHandler);
 }
 
-async function tryHandler(id: string | undefined, flags: Flags): Promise<void> {
-  const config = loadConfig();
+async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
   const { attempt, replay, late = false } = flags;
   const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
   if (id === undefined) {
@@ -100,7 +101,7 @@ async function tryHandler(id: string | undefined, flags: Flags): Promise<void> {
   if (flags.kind !== undefined || flags.body !== undefined)
     throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');
   await withDatabase(config, async (store) => {
-    const { body, ...event } = await eventOf(store, id);
+    const { body, ...event } = await requiredEvent(store, id);
     if (body === undefined)
       throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
     const state = await store.state(event.resource);

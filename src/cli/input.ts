@@ -58,7 +58,7 @@ function problemOf(secret: string): string | undefined {
  * @param what its name in error messages
  * @throws KitError INPUT_INVALID if there is none
  */
-export async function readKey(file: string | undefined, what: string): Promise<Buffer> {
+export async function givenKey(file: string | undefined, what: string): Promise<Buffer> {
   const text = await readSecret(file);
   if (/^[A-Za-z0-9+/]{43}=$/.test(text)) return Buffer.from(text, 'base64');
   throw new KitError('INPUT_INVALID', `${what} must be 32 bytes in base64, as from: openssl rand -base64 32`);

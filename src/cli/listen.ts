@@ -69,13 +69,13 @@ function kindOrGroup(text: string): string {
   return text;
 }
 
-async function listen(flags: Flags): Promise<void> {
+async function listen(flags: Flags, command: Command): Promise<void> {
   const { deliver, pagesOf } = await import('../replay/listen.ts');
   const { ReceiverClient } = await import('../replay/receiver-client.ts');
   const { from, tokenFile, to, secretFile, since, after, limit, cursorFile, json, ...filters } = flags;
   const token = tokenFile === undefined ? undefined : await readSecret(tokenFile);
   using client = to && new ReceiverClient(to);
-  const keys = to && (await signingKeys(loadConfig(), secretFile));
+  const keys = to && (await signingKeys(loadConfig(command.optsWithGlobals()), secretFile));
   const known = cursorFile === undefined ? undefined : await readCursor(cursorFile);
   let cursor: string | undefined;
   const start = known ?? after ?? (since === undefined ? 'now' : iso(since));

@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { KitError, messageOf } from '../base/errors.ts';
 import { kitVersion } from '../base/program.ts';
-import { useDevDatabase, useEnvFile } from '../config.ts';
 import { NobodyReads, outliveReaders, report, say } from './output.ts';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
@@ -54,8 +53,8 @@ async function programFor(argv: readonly string[]): Promise<Command> {
   const program = new Command('hookkit')
     .description('Receive, verify, record, handle and replay signed webhooks.')
     .version(kitVersion, '--version', 'print the version of the kit')
-    .option('--env-file <file>', 'read settings from this file instead of .env', useEnvFile)
-    .option('--dev', 'work on the database of hookkit dev, DEV_DATABASE_URL', useDevDatabase)
+    .option('--env-file <file>', 'read settings from this file instead of .env')
+    .option('--dev', 'work on the database of hookkit dev, DEV_DATABASE_URL')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .configureOutput({ writeOut: (text) => report(text.trimEnd()), writeErr: (text) => say(text.trimEnd()) })

@@ -24,8 +24,9 @@ export function addMock(program: Command): void {
     .action(run);
 }
 
-async function run(flags: Flags): Promise<void> {
-  const { virtualClock, port = loadConfig().MOCK_PORT, name: names = [], ...options } = flags;
+async function run(flags: Flags, command: Command): Promise<void> {
+  const config = () => loadConfig(command.optsWithGlobals());
+  const { virtualClock, port = config().MOCK_PORT, name: names = [], ...options } = flags;
   const clock = virtualClock && { clock: new VirtualClock() };
   const onAttempt = (delivery: Delivery) => report(summaryOf(delivery));
   const mock = await MockProvider.start({ ...options, port, names, ...clock, onAttempt });

@@ -3,7 +3,7 @@ import { KitError } from '../base/errors.ts';
 import { DATABASE_URL } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { moveDatabase } from '../store/move.ts';
-import { readKey } from './input.ts';
+import { givenKey } from './input.ts';
 import { printJson, progress, say, table, write } from './output.ts';
 
 const HELP = `
@@ -12,6 +12,8 @@ empty, or has what an interrupted move left. SECRETS_KEY, or a key file, seals i
 
 Example:
   npx hookkit move --from sqlite:./data/receiver.db --to postgres://hookkit@db.example/hookkit`;
+
+type Flags = { from: string; to: string; fromKeyFile?: string; json?: true };
 
 export function addMove(program: Command): void {
   program
@@ -34,10 +36,10 @@ function databaseUrl(given: string): string {
   throw new KitError('INPUT_INVALID', `${forms}; its password is in PGPASSWORD, as arguments are public`);
 }
 
-async function move(flags: { from: string; to: string; fromKeyFile?: string; json?: true }): Promise<void> {
+async function move(flags: Flags, command: Command): Promise<void> {
   const { from, to, fromKeyFile, json } = flags;
-  const secretsKey = loadConfig().SECRETS_KEY;
-  const fromKey = fromKeyFile === undefined ? undefined : await readKey(fromKeyFile, 'the key of --from');
+  const secretsKey = loadConfig(command.optsWithGlobals()).SECRETS_KEY;
+  const fromKey = fromKeyFile === undefined ? undefined : await givenKey(fromKeyFile, 'the key of --from');
   const stage = progress('rows copied or compared');
   const onPage = (rows: number) => stage.show(rows, undefined);
   const moving = moveDatabase({ from, to, secretsKey, fromKey, onPage });

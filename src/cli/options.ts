@@ -25,7 +25,7 @@ export function probability(text: string): number {
 }
 
 /** A length of time, `90s` or `10m`, in milliseconds. */
-export function duration(text: string): number {
+export function lengthOfTime(text: string): number {
   const ms = durationOf(text);
   if (ms !== undefined) return ms;
   throw new InvalidArgumentError('It must be a number with ms, s, m, h, d or w, such as 10m.');
@@ -33,7 +33,7 @@ export function duration(text: string): number {
 
 /** How long to wait, in milliseconds. No timer of Node runs for 25 days. */
 export function waitingTime(text: string): number {
-  const ms = duration(text);
+  const ms = lengthOfTime(text);
   if (ms <= 24 * 86_400_000) return ms;
   throw new InvalidArgumentError('It must be at most 24d.');
 }
@@ -57,7 +57,7 @@ export function receiverUrl(text: string): URL {
 }
 
 /** The id of an event. */
-export function eventId(text: string): string {
+export function idOfEvent(text: string): string {
   if (isEventId(text)) return text;
   throw new InvalidArgumentError('It must be an id as `hookkit events list` shows it.');
 }
@@ -77,7 +77,7 @@ export const FILTER_FLAGS = 'kind status site resource webhook since until q err
 /** Adds the options of a filter; together they restrict further. */
 export function withFilter(command: Command): Command {
   const groups = groupNames.join(', ');
-  const ids = (text: string, before: readonly string[] = []) => [...before, eventId(text)];
+  const ids = (text: string, before: readonly string[] = []) => [...before, idOfEvent(text)];
   return command
     .option('--kind <kind>', `a kind, or all of a group: ${groups}; may be repeated`, kinds)
     .addOption(new Option('--status <status>', 'the status of the event').choices(STATUSES))

@@ -2,7 +2,7 @@ import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
 import { visible, visibleLine } from '../base/text.ts';
-import type { Listener, Stage } from '../replay/replay-listener.ts';
+import type { ProgressStage, ReplayListener } from '../replay/replay-listener.ts';
 
 /** Makes foreign text safe to print within a line. */
 export { visibleLine as line } from '../base/text.ts';
@@ -127,7 +127,7 @@ const CLEAR_LINE = '\r\x1b[2K';
  * A line at the bottom of a terminal: how far long work is, and how fast it goes.
  * @param verb what happens to each event, such as "exported"
  */
-export function progress(verb: string): Stage {
+export function progress(verb: string): ProgressStage {
   const began = systemClock.now();
   let shownAt = 0;
   return {
@@ -147,4 +147,4 @@ export function progress(verb: string): Stage {
 }
 
 /** Shows on stderr how far long work is, if stderr is a terminal, and what the work has to say. */
-export const onStderr: Listener = { isWatched: process.stderr.isTTY === true, begin: progress, say };
+export const onStderr: ReplayListener = { isWatched: process.stderr.isTTY === true, begin: progress, say };

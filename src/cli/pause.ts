@@ -17,8 +17,10 @@ export function addResume(program: Command): void {
   program.command('resume').description('Resume handling after a pause.').action(resume);
 }
 
-async function pause({ reason }: { readonly reason: string }): Promise<void> {
-  await withDatabase(loadConfig(), (store) => store.pause({ reason, by: `${userName()}@${hostname()}` }));
+async function pause({ reason }: { readonly reason: string }, command: Command): Promise<void> {
+  await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
+    store.pause({ reason, by: `${userName()}@${hostname()}` }),
+  );
   await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
 }
 
@@ -31,7 +33,7 @@ function userName(): string {
   }
 }
 
-async function resume(): Promise<void> {
-  const wasPaused = await withDatabase(loadConfig(), (store) => store.resume());
+async function resume(_: object, command: Command): Promise<void> {
+  const wasPaused = await withDatabase(loadConfig(command.optsWithGlobals()), (store) => store.resume());
   await print(wasPaused ? 'handling goes on within two seconds' : 'handling was not paused');
 }

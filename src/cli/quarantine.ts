@@ -9,7 +9,7 @@ import { unprovenJson } from '../store/queue/lists/event-json.ts';
 import { moment } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 
-type Flags = { webhook?: string; json?: true };
+type Flags = { webhook?: string; before?: number; all?: true; json?: true };
 
 /** Refused notifications whose secret is not known. */
 export function addQuarantine(program: Command): void {
@@ -38,17 +38,17 @@ export function addQuarantine(program: Command): void {
       .option('--json', 'print the result as JSON');
 }
 
-async function drop({ webhook, before, all, json }: Flags & { before?: number; all?: true }): Promise<void> {
+async function drop({ webhook, before, all, json }: Flags, command: Command): Promise<void> {
   if (!all && webhook === undefined && before === undefined)
     throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
-  await withDatabase(loadConfig(), async (store) => {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     const dropped = await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook);
     await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
   });
 }
 
-async function list({ webhook, json }: Flags): Promise<void> {
-  await withDatabase(loadConfig(), async (store) => {
+async function list({ webhook, json }: Flags, command: Command): Promise<void> {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     const rows: string[][] = [];
     for await (const entry of entriesOf(store, webhook)) {
       const shown = unprovenJson(entry);
@@ -72,8 +72,8 @@ async function* entriesOf(store: EventStore, webhook: string | undefined): Async
   }
 }
 
-async function admit({ webhook, json }: Flags): Promise<void> {
-  const config = loadConfig();
+async function admit({ webhook, json }: Flags, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
   await withDatabase(config, async (store) => {
     const admitted = await admitWaiting(store, config, webhook);
     const kept = await store.quarantineSize(webhook);

@@ -3,7 +3,7 @@ import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { withDatabase } from '../store/open.ts';
-import { readKey } from './input.ts';
+import { givenKey } from './input.ts';
 import { print, printJson } from './output.ts';
 
 const HELP = `
@@ -21,14 +21,14 @@ export function addSecrets(program: Command): void {
     .action(rekey);
 }
 
-async function rekey({ secretFile, json }: { secretFile?: string; json?: true }): Promise<void> {
-  const config = loadConfig();
+async function rekey({ secretFile, json }: { secretFile?: string; json?: true }, command: Command) {
+  const config = loadConfig(command.optsWithGlobals());
   const { SECRETS_KEY: oldKey } = config;
   // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
   const hasKeyFile = oldKey === undefined && sqlitePathOf(config.DATABASE_URL) !== undefined;
   if (hasKeyFile && secretFile !== undefined)
     throw new KitError('INPUT_INVALID', 'the key is in a file beside the database: a new one is made there');
-  const newKey = oldKey && (await readKey(secretFile, 'the new key'));
+  const newKey = oldKey && (await givenKey(secretFile, 'the new key'));
   if (oldKey && newKey?.equals(oldKey))
     throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
   const sealed = await withDatabase(config, (store) => store.rekey(newKey));

@@ -20,8 +20,8 @@ export function addServe(program: Command): void {
     .action(serve);
 }
 
-async function serve(): Promise<void> {
-  const config = loadConfig();
+async function serve(_: object, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
   const output = openLog(config);
   const { log } = output;
   const guard = guardProcess(log);

@@ -25,16 +25,18 @@ export function addState(program: Command): void {
       .option('--json', 'print the result as a JSON object');
 }
 
-async function show(resource: string, { json }: { json?: true }): Promise<void> {
-  const values = await withDatabase(loadConfig(), (store) => store.state(resource));
+async function show(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
+  const values = await withDatabase(loadConfig(command.optsWithGlobals()), (store) => store.state(resource));
   if (json) return printJson({ resource, state: stateJson(values) });
   if (values.length === 0) return print(`${line(resource)} has no state`);
   const rows = values.map(({ name, value }) => [name, value]);
   await write(table(['name', 'value'], rows));
 }
 
-async function remove(resource: string, { json }: { json?: true }): Promise<void> {
-  const deleted = await withDatabase(loadConfig(), (store) => store.deleteState(resource));
+async function remove(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
+  const deleted = await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
+    store.deleteState(resource),
+  );
   if (json) return printJson({ resource, deleted });
   await print(`${line(resource)}: ${deleted} ${deleted === 1 ? 'name' : 'names'} deleted`);
 }

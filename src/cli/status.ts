@@ -20,8 +20,8 @@ export function addStatus(program: Command): void {
 
 type Stats = Awaited<ReturnType<typeof stats>>;
 
-async function status({ json }: { readonly json?: true }): Promise<void> {
-  const config = loadConfig();
+async function status({ json }: { readonly json?: true }, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
   const told = await withDatabase(config, (store) => stats({ store, config, clock: systemClock }));
   if (json) await printJson(told);
   else for (const line of linesOf(told)) await print(visibleLine(line));

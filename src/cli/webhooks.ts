@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { isLoopback } from '../base/request-origin.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { type Config, loadConfig, settingsSource } from '../config.ts';
+import { type Config, loadConfig } from '../config.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { ifThere, sentBack, WebhooksClient } from '../provider/index.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
@@ -14,7 +14,7 @@ import { hasDatabase, withDatabase, withStore } from '../store/open.ts';
 import { isoOrNull } from '../store/queue/lists/event-json.ts';
 import { readSecret } from './input.ts';
 import { interruptible, onInterrupt } from './interruptible.ts';
-import { duration, receiverUrl } from './options.ts';
+import { lengthOfTime, receiverUrl } from './options.ts';
 import { line, members, print, printJson, say, table, write } from './output.ts';
 
 const LIST_HELP = `
@@ -90,7 +90,7 @@ function httpsUrl(text: string): string {
 
 function graceOption(): Option {
   return new Option('--grace <time>', 'how long its secret still verifies, for what is on its way')
-    .argParser(duration)
+    .argParser(lengthOfTime)
     .default(600_000, '10m');
 }
 
@@ -116,12 +116,12 @@ function metadataOf({ name, url, site, event, allEvents, description }: Metadata
   };
 }
 
-async function createWebhook(flags: Metadata & { name: string; url: string }): Promise<void> {
+async function createWebhook(flags: Metadata & { name: string; url: string }, command: Command) {
   const { name, url: webhook_url } = flags;
   const { site_ids = [], events, ...rest } = metadataOf(flags);
   if (!events) throw new KitError('INPUT_INVALID', 'a new webhook needs --event or --all-events as well');
   const webhook = { ...rest, name, webhook_url, site_ids, events };
-  const config = loadConfig();
+  const config = loadConfig(command.optsWithGlobals());
   const client = webhooksClient(config);
   // Opened first, so that an unusable store shows before anything is registered.
   await withStore(config, async (store) => {
@@ -135,11 +135,11 @@ async function createWebhook(flags: Metadata & { name: string; url: string }): P
   });
 }
 
-async function updateWebhook(id: string, flags: Metadata): Promise<void> {
+async function updateWebhook(id: string, flags: Metadata, command: Command): Promise<void> {
   const change = metadataOf(flags);
   if (Object.keys(change).length === 0)
     throw new KitError('INPUT_INVALID', 'nothing to change: give an option with a new value');
-  const client = webhooksClient(loadConfig());
+  const client = webhooksClient(loadConfig(command.optsWithGlobals()));
   const { metadata } = await client.get(id);
   const description = keepingMark(metadata.description, change.description);
   const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
@@ -151,8 +151,8 @@ async function updateWebhook(id: string, flags: Metadata): Promise<void> {
 type Retirement = { grace: number; json?: true };
 type Import = Retirement & { id: string; secretFile?: string; replace?: true; now?: true };
 
-async function importSecret({ id, secretFile, replace, grace, now, json }: Import): Promise<void> {
-  const config = loadConfig();
+async function importSecret({ id, secretFile, replace, grace, now, json }: Import, command: Command) {
+  const config = loadConfig(command.optsWithGlobals());
   const secret = await readSecret(secretFile);
   await withStore(config, async (store) => {
     const before = await store.quarantineSize(id);
@@ -172,8 +172,8 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
   });
 }
 
-async function rotateSecret(id: string, { grace: graceMs, json }: Retirement): Promise<void> {
-  const config = loadConfig();
+async function rotateSecret(id: string, { grace: graceMs, json }: Retirement, command: Command) {
+  const config = loadConfig(command.optsWithGlobals());
   const client = webhooksClient(config);
   const again = `run npx hookkit webhooks rotate ${id} again, and it continues from here`;
   await withDatabase(config, async (store) => {
@@ -196,8 +196,8 @@ async function rotateSecret(id: string, { grace: graceMs, json }: Retirement): P
   });
 }
 
-async function removeWebhook(id: string, { grace: graceMs, json }: Retirement): Promise<void> {
-  const config = loadConfig();
+async function removeWebhook(id: string, { grace: graceMs, json }: Retirement, command: Command) {
+  const config = loadConfig(command.optsWithGlobals());
   const client = webhooksClient(config);
   await withDatabase(config, async (store) => {
     const deleted = await registering.deleteWebhook(id, { client, store, clock: systemClock, graceMs });
@@ -221,8 +221,8 @@ function endInWords(id: string, until: string | null, standings: views.Standings
   return hadOwn ? 'verifies nothing any more' : 'was never stored';
 }
 
-async function listWebhooks({ stored, json }: { stored?: true; json?: true }): Promise<void> {
-  const config = loadConfig();
+async function listWebhooks({ stored, json }: { stored?: true; json?: true }, command: Command) {
+  const config = loadConfig(command.optsWithGlobals());
   // Asked first: a webhook that is made meanwhile is not told of as gone.
   const registered = stored ? undefined : await Array.fromAsync(webhooksClient(config).list());
   const shown = views.viewsOf(await standingsOf(config), registered);
@@ -240,8 +240,8 @@ function settingsOf({ provider }: views.WebhookView): string[] {
   return [name, webhook_url, site_ids.join(', ') || 'none', kinds];
 }
 
-async function showWebhook(id: string, { json }: { json?: true }): Promise<void> {
-  const config = loadConfig();
+async function showWebhook(id: string, { json }: { json?: true }, command: Command): Promise<void> {
+  const config = loadConfig(command.optsWithGlobals());
   const standings = await standingsOf(config);
   const webhook = await ifThere(webhooksClient(config).get(id));
   if (!webhook && !standings.webhooks.includes(id)) throw registering.unknownWebhook(id);
@@ -278,9 +278,9 @@ function secretInWords(view: views.WebhookView): string {
  * The provider's webhooks API, as configured. Each wait for another attempt is printed to stderr.
  * @throws KitError CONFIG_INVALID without an API secret
  */
-function webhooksClient({ PROVIDER_BASE_URL, PROVIDER_API_SECRET }: Config): WebhooksClient {
+function webhooksClient({ PROVIDER_BASE_URL, PROVIDER_API_SECRET, readFrom }: Config): WebhooksClient {
   if (PROVIDER_API_SECRET === undefined)
-    throw new KitError('CONFIG_INVALID', `PROVIDER_API_SECRET is not set: ${settingsSource()} has none`);
+    throw new KitError('CONFIG_INVALID', `PROVIDER_API_SECRET is not set: ${readFrom} has none`);
   return new WebhooksClient({
     baseUrl: PROVIDER_BASE_URL,
     apiSecret: PROVIDER_API_SECRET,

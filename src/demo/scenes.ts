@@ -5,26 +5,26 @@ import { pino } from 'pino';
 import { jsonOf } from '../base/answer-body.ts';
 import { pause, systemClock } from '../base/clock.ts';
 import { wholeSeconds } from '../base/duration.ts';
-import { loadTrialConfig } from '../config.ts';
+import { type GlobalFlags, loadTrialConfig } from '../config.ts';
 import { type DevStage, setDevStage } from '../dev/stage.ts';
 import { defineHandlers, type Handlers } from '../dispatch/handler.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { handlers } from './handlers.ts';
 
-export const SITE = 'demoSite';
+export const DEMO_SITE = 'demoSite';
 
 /** A mock provider and a receiver that talk to each other over loopback, on a database that goes when they close. */
-export interface Stage extends DevStage {
+export interface DemoStage extends DevStage {
   /** Resolves once everything sent was answered and everything recorded has come to its end. */
   settled(): Promise<void>;
 }
 
 /** @throws KitError LISTEN_FAILED if a port is taken; then nothing is left of it */
-export async function setStage(): Promise<Stage> {
+export async function setStage(flags: GlobalFlags): Promise<DemoStage> {
   await using ends = new AsyncDisposableStack();
   const remove = (path: string) => rmSync(path, { recursive: true, force: true });
   const directory = ends.adopt(mkdtempSync(join(tmpdir(), 'hookkit-demo-')), remove);
-  const config = loadTrialConfig(['PORT', 'ADMIN_PORT', 'MOCK_PORT'], {
+  const config = loadTrialConfig(flags, ['PORT', 'ADMIN_PORT', 'MOCK_PORT'], {
     HOST: '127.0.0.1',
     PORT: '0',
     MOCK_PORT: '0',
@@ -34,7 +34,7 @@ export async function setStage(): Promise<Stage> {
   });
   const log = pino({ level: 'silent' });
   const app = { handlers: withStumble() };
-  const stage = await setDevStage({ config, app, log, site: SITE, processingMs: 300 });
+  const stage = await setDevStage({ config, app, log, site: DEMO_SITE, processingMs: 300 });
   ends.defer(stage.stop);
   const kept = ends.move();
   return {
@@ -74,7 +74,7 @@ export const HEAD = ['notification', 'answer', 'status', 'attempts', 'to ack', '
 
 const HANDLED = ['200 accepted', 'handled', '1'] as const;
 
-export async function playScenes(stage: Stage): Promise<Scene[]> {
+export async function playScenes(stage: DemoStage): Promise<Scene[]> {
   return [
     ...(await playAllKinds(stage)),
     await playDuplicate(stage),
@@ -84,14 +84,14 @@ export async function playScenes(stage: Stage): Promise<Scene[]> {
 }
 
 /** The life of a media and of a channel, so that each of the 13 kinds is delivered at least once. */
-async function playAllKinds({ mock, settled }: Stage): Promise<Scene[]> {
-  const { media_id: id } = mock.createMedia({ site_id: SITE });
+async function playAllKinds({ mock, settled }: DemoStage): Promise<Scene[]> {
+  const { media_id: id } = mock.createMedia({ site_id: DEMO_SITE });
   await settled();
   mock.updateMedia(id);
   mock.deleteThumbnail(id, mock.createThumbnail(id).thumbnail_id);
   mock.deleteTrack(id, mock.createTrack(id).track_id);
   mock.reuploadMedia(id);
-  const { channel_id } = mock.createChannel({ site_id: SITE });
+  const { channel_id } = mock.createChannel({ site_id: DEMO_SITE });
   mock.activateChannel(channel_id);
   mock.idleChannel(channel_id);
   await settled();
@@ -111,7 +111,7 @@ async function playAllKinds({ mock, settled }: Stage): Promise<Scene[]> {
 }
 
 /** A notification that comes a second time. */
-async function playDuplicate({ mock, settled }: Stage): Promise<Scene> {
+async function playDuplicate({ mock, settled }: DemoStage): Promise<Scene> {
   const { id, notification } = mock.redeliver(mock.deliveries()[0]?.id ?? '');
   await settled();
   const title = `${notification.event}, delivered again`;
@@ -119,7 +119,7 @@ async function playDuplicate({ mock, settled }: Stage): Promise<Scene> {
 }
 
 /** A notification that was signed with another secret. */
-async function playForgery({ mock, settled }: Stage): Promise<Scene> {
+async function playForgery({ mock, settled }: DemoStage): Promise<Scene> {
   mock.setFaults({ forge: 1 });
   const [forged] = mock.sendNotification(channelEvent('channel_active', 'forgedCh', 0));
   mock.setFaults({ forge: 0 });
@@ -128,7 +128,7 @@ async function playForgery({ mock, settled }: Stage): Promise<Scene> {
 }
 
 /** Two notifications of one channel, the newer first. */
-async function playOutOfOrder({ mock, settled }: Stage): Promise<Scene[]> {
+async function playOutOfOrder({ mock, settled }: DemoStage): Promise<Scene[]> {
   const [idle] = mock.sendNotification(channelEvent('channel_idle', 'lateChan', 0));
   await settled();
   const [active] = mock.sendNotification(channelEvent('channel_active', 'lateChan', -300_000));
@@ -142,10 +142,10 @@ async function playOutOfOrder({ mock, settled }: Stage): Promise<Scene[]> {
 
 function channelEvent(event: Kind, channel_id: string, offsetMs: number) {
   const event_time = wholeSeconds(systemClock.now() + offsetMs);
-  return { event, channel_id, site_id: SITE, event_time };
+  return { event, channel_id, site_id: DEMO_SITE, event_time };
 }
 
-export async function review({ mock, service }: Stage, { title, deliveryId, expected }: Scene) {
+export async function review({ mock, service }: DemoStage, { title, deliveryId, expected }: Scene) {
   const last = mock
     .deliveries()
     .find(({ id }) => id === deliveryId)

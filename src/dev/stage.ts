@@ -10,7 +10,7 @@ import type { Service } from '../service.ts';
 import { start } from '../start.ts';
 
 /** The site of the mock whose notifications come to a developer. */
-export const SITE = 'devSite1';
+export const DEV_SITE = 'devSite1';
 
 export interface DevOptions {
   /** with the addresses and the database of a developer */

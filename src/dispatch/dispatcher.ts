@@ -26,29 +26,29 @@ export interface DispatcherOptions {
   readonly observer?: Observer | undefined;
 }
 
-/** How long new events gather, so that claims share the database with acks. */
+/** How long new events gather before a claim, so that claims leave the database to acks in between. */
 export const GATHER_MS = 20;
-/** How often it polls: the longer nothing comes, the seldomer. */
+/** The pause between two polls, which doubles while nothing comes. */
 const OFTEN_MS = 500;
 const SELDOM_MS = 2000;
-/** How often ready events without a lane are looked for. There should be none. */
+/** How often the store looks for ready events without a lane. There should be none. */
 const SWEEP_MS = 30_000;
-/** How soon the store is tried again with a result that it did not take. */
+/** The pause before a result that the store did not take is stored again. */
 const STORE_RETRY_MS = 1000;
 const LOST = 'the lease was lost while the handler ran; another process has the event';
 const IGNORES_SIGNAL =
   'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out';
 const UNSTORED = 'results that could not be stored (the log names each event, which runs again)';
 const NOT_STORED = 'cannot store a result before the stop; the event runs again once its lease has run out';
-/** At a stop: how long handlers may take to end once their signals are aborted, and their results to be stored. */
+/** At a stop, after the abort of their signals: how long handlers have to end, and their results to be stored. */
 const LAST_MS = 1500;
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** what is leased, each with its end: its result is stored then, or never will be */
+  /** leased events, each with a promise that resolves once its result is stored, or never will be */
   readonly #leased = new Map<Leased, Promise<void>>();
-  /** those of them whose handlers run */
+  /** leased events whose handlers run */
   readonly #atWork = new Set<Leased>();
   /** calls of `onDead` under way */
   readonly #telling = new Set<Promise<void>>();
@@ -56,7 +56,7 @@ export class Dispatcher {
   readonly #wanted: Wanted;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
-  /** when the next poll and the next sweep are due, and until when leases of others are spared; by the monotonic clock */
+  /** when the next poll and sweep are due, and until when no lease of another process is recovered; by the monotonic clock */
   #pollAt = 0;
   #sweepAt = 0;
   #sparedUntil = 0;
@@ -65,7 +65,7 @@ export class Dispatcher {
   #claiming: Promise<void> | undefined;
   #isClaimWanted = false;
   #isStopped = true;
-  /** aborted when a stop is over: from then on no result is tried again */
+  /** aborted when a stop is over: from then on nothing is stored again after an error */
   readonly #over = new AbortController();
   readonly #noAnswer: (fields: object) => void;
   #cancelGathering: (() => void) | undefined;
@@ -95,7 +95,7 @@ export class Dispatcher {
     void this.#poll();
   }
 
-  /** An event of a resource that this process has just recorded is ready. */
+  /** This process has just recorded an event of a resource. */
   came(resource: string): void {
     if (this.#isStopped) return;
     this.#coming.add(resource);
@@ -108,13 +108,13 @@ export class Dispatcher {
     });
   }
 
-  /** Something may be ready, such as events that were replayed. */
+  /** Events may be ready whose resources nobody names, such as replayed events. */
   wake(): void {
     this.#wanted.backlog();
     this.#claim();
   }
 
-  /** The store failed, or this process stood still: leases of others may have run out that those who live will renew. */
+  /** After an outage of the store, or a stall of this process, other processes get one renewal interval before it recovers their leases. */
   #spareOthers(): void {
     const { clock, config } = this.#options;
     this.#sparedUntil = clock.monotonic() + renewalMs(config.LEASE_MS);
@@ -133,7 +133,7 @@ export class Dispatcher {
     this.#cancelPoll = clock.after(ms, () => void this.#poll());
   }
 
-  /** Looks for what nobody has told this process of: what waited until now, what others recorded, and what a crash left behind. */
+  /** Looks for events that nobody has named: waiting events that are due, events of other processes, and leases that ran out. */
   async #poll(): Promise<void> {
     const { store, clock, config } = this.#options;
     const now = clock.monotonic();
@@ -157,10 +157,10 @@ export class Dispatcher {
       this.#storeFailed('look for events', error);
     }
     if (found.length > 0) this.#pollMs = OFTEN_MS;
-    this.#pollIn(found.length > 0 ? 0 : this.#pollMs); // the store wakes and recovers some hundred at a time
+    this.#pollIn(found.length > 0 ? 0 : this.#pollMs); // a poll wakes 500 events and recovers 200 leases at most
   }
 
-  /** One claim is under way at a time; another one follows as long as something may be ready. */
+  /** Begins a claim, or has one follow the claim under way. */
   #claim(): void {
     if (this.#isStopped) return;
     this.#isClaimWanted = true;
@@ -169,14 +169,14 @@ export class Dispatcher {
 
   async #claimWhileWanted(): Promise<void> {
     while (this.#isClaimWanted && !this.#isStopped) {
-      await setImmediate(); // once for all handlers that end in this turn of the event loop
+      await setImmediate(); // one claim for all handlers that end in this turn of the event loop
       this.#isClaimWanted = false;
       if (!this.#isStopped) await this.#claimFree();
     }
     this.#claiming = undefined;
   }
 
-  /** Claims as many events as handlers are free: none is leased ahead. */
+  /** Claims as many events as places for handlers are free: none is leased ahead. */
   async #claimFree(): Promise<void> {
     const { store, clock, config } = this.#options;
     const running = new Set([...this.#leased.keys()].map(({ claim }) => claim.resource));
@@ -189,9 +189,9 @@ export class Dispatcher {
       const { claims, over } = await store.claim({ ...asked, limits, owner, leaseMs });
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
       const isPoll = asked.names.length === 0;
-      if (isPoll && claims.length + over > 0) this.wake(); // there may be more
+      if (isPoll && claims.length + over > 0) this.wake(); // more events may be ready
     } catch (error) {
-      this.#wanted.backlog(); // and the next poll tries again
+      this.#wanted.backlog(); // the next poll claims again
       this.#storeFailed('claim events', error);
     }
   }
@@ -219,7 +219,7 @@ export class Dispatcher {
     const run = await runHandler(claim, abort, { ...this.#options, onStoreError });
     const limit = this.#limits.find(({ kinds }) => kinds.includes(slotOf(claim.kind)));
     this.#atWork.delete(leased);
-    if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#wanted.backlog(); // more may wait for its place
+    if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#wanted.backlog(); // events over the limit may wait for this place
     this.#claim();
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
@@ -232,7 +232,7 @@ export class Dispatcher {
       this.#tellDead({ ...claim, error, attempts: claim.attempts + Number(counts) });
   }
 
-  /** Tells the app of an event that is dead, beside all else. */
+  /** Calls the `onDead` of the app. Nothing waits for it but a stop. */
   #tellDead({ body, error, attempts, ...event }: DeadEvent): void {
     const { log, app } = this.#options;
     const tell = async () =>
@@ -243,7 +243,7 @@ export class Dispatcher {
     this.#telling.add(told);
   }
 
-  /** Keeps a result until the store takes it, or a stop is over. @returns whether the store has it */
+  /** Stores a result, again and again until the store takes it or a stop is over. @returns whether the store has it */
   async #store(claim: Claim, settlement: Settlement): Promise<boolean> {
     const { store, clock, log } = this.#options;
     for (;;) {
@@ -254,7 +254,7 @@ export class Dispatcher {
         if (!isHeld) log.error(lineOf(claim), LOST);
         return isHeld;
       } catch (error) {
-        if (this.#over.signal.aborted) return false; // the stop has told of it
+        if (this.#over.signal.aborted) return false; // the stop has logged it
         this.#storeFailed('store a result', error, claim);
         await pauseUntilAborted(clock, STORE_RETRY_MS, this.#over.signal);
       }
@@ -267,10 +267,10 @@ export class Dispatcher {
   }
 
   /**
-   * Stops claiming, lets handlers end for so many milliseconds, and aborts the others. The event of a handler that ends at
+   * Stops claiming, and aborts the handlers that have not ended after so many milliseconds. The event of a handler that ends at
    * the abort is released. A handler that ignores the abort keeps its lease: if it were released, another process would
    * run the event beside it.
-   * @throws KitError STORE_UNAVAILABLE, when all that is done, if results could not be stored
+   * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
    */
   async stop(graceMs: number): Promise<void> {
     const { clock, log } = this.#options;

@@ -112,7 +112,7 @@ export function defineHandlers<App = unknown>(handlers: Handlers<App>): Handlers
   return handlers;
 }
 
-/** What several handlers expect of `ctx.app` together. Those that are written in place take it as `never`, and expect nothing. */
+/** The `ctx.app` that several handlers expect together. A handler that is written in place has `never` there, and expects nothing. */
 type AppOf<Part> = (Part extends Handlers<infer App> ? (app: Expected<App>) => void : never) extends (
   app: infer All,
 ) => void
@@ -122,7 +122,7 @@ type AppOf<Part> = (Part extends Handlers<infer App> ? (app: Expected<App>) => v
 type Expected<App> = [App] extends [never] ? unknown : App;
 
 /**
- * Combines handlers of several files. What each of them expects of `ctx.app`, they expect together.
+ * Combines handlers of several files. Of `ctx.app` the result expects all that each of them expects.
  * @throws TypeError if two of them take the same kind
  */
 export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[]): Handlers<App>;
@@ -146,7 +146,7 @@ export function wrapHandlers(
   return Object.fromEntries(all.map(([kind, handler]) => [kind, wrap(handler, kind)]));
 }
 
-/** Whether somebody has not awaited it. A promise has no members, and would pass for handlers of no kind. */
+/** Whether a value is a promise that nobody has awaited. It has no members, and would pass for handlers of no kind. */
 export function isPromise(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
@@ -165,7 +165,7 @@ const BUT_THE_KINDS = `but the kinds are ${kindNames.join(', ')} and unknown`;
 const isNoKind = (kind: string) => !isKind(kind) && kind !== 'unknown';
 const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
 
-/** The limits of an app, those of one kind as those of several. */
+/** The limits of an app in one form: a limit of one kind is a limit of a list with one kind. */
 export function limitsOf({ limits = {} }: Pick<AppDefinition, 'limits'>) {
   return Object.entries(limits).map(([name, limit]) =>
     typeof limit === 'number' ? { kinds: [name] as readonly string[], most: limit } : limit,
@@ -185,7 +185,7 @@ export function mistakeInLimits(app: Pick<AppDefinition, 'limits'>): string | un
   return wrong && `a limit of ${wrong.most} for ${wrong.kinds.join(', ')}: it must be a whole number from 1`;
 }
 
-/** What an event left in `ctx.state` under one name. */
+/** A value that an event left in `ctx.state` under a name. */
 export interface StateOf<T> {
   /** `media:ID` or `channel:ID` */
   readonly resource: string;
@@ -194,16 +194,16 @@ export interface StateOf<T> {
 
 /** What `start` and `routes` are given. */
 interface AppContext<Settings> {
-  /** those of the app, checked */
+  /** the settings of the app, checked */
   readonly settings: Settings;
   readonly log: Logger;
   /**
-   * What handlers left in `ctx.state` under one name, in the order of the ids, read in small steps. Use your own type for T only
+   * The values that handlers left in `ctx.state` under one name, in the order of the ids, read in small steps. Use your own type for T only
    * if your handlers wrote that name.
    * @param of all channels, or all media
    */
   states<T = unknown>(of: 'channel' | 'media', name: string): AsyncIterable<StateOf<T>>;
-  /** What handlers left in `ctx.state` of one resource, by name. @param resource `media:ID` or `channel:ID` */
+  /** The values that handlers left in `ctx.state` of one resource, by name. @param resource `media:ID` or `channel:ID` */
   state(resource: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -229,7 +229,7 @@ export interface RoutesContext<Settings = unknown, App = unknown> extends AppCon
 /** At most so many handlers at once, of all these kinds together. */
 export type Limit = { readonly kinds: readonly Slot[]; readonly most: number };
 
-/** What is known of an event that is dead. */
+/** Facts about a dead event. */
 export interface DeadLetter {
   readonly id: string;
   /** why it is dead: the error of the last attempt, or the reason of `fail` */
@@ -247,7 +247,7 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   readonly settings?: Schema | undefined;
   /**
    * Opens what handlers share. It runs before the receiver listens; if it throws, the start ends with that error. So let it open
-   * only what is always there, and leave what may be down for a while to connect when it is used, as pools of connections do.
+   * only resources that are always there. Connect to a service that may be down for a while at its first use, as pools do.
    */
   readonly start?:
     | ((ctx: StartContext<z.output<Schema>>) => Started<App> | Promise<Started<App>>)
@@ -269,7 +269,7 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   /**
    * Called when an event has become dead, as to tell people: after that is stored, and at most once; not at all if the process ends just
    * then. Handling does not wait for it, and a stop waits as long as for handlers. What it throws is logged.
-   * @param event as it was received, valid or not, so check what it has
+   * @param event the notification as it was received, valid or not: check its members
    */
   readonly onDead?:
     | ((event: UnknownNotification, dead: DeadLetter, app: NoInfer<App>) => unknown)
@@ -302,5 +302,5 @@ export type DefinedApp = AppDefinition;
 export function defineApp<Schema extends z.ZodObject = z.ZodObject<Record<never, never>>, App = undefined>(
   definition: AppDefinition<Schema, App> & Opening<App>,
 ): DefinedApp {
-  return definition as DefinedApp; // settings, and what `start` gives, go to its functions as they are
+  return definition as DefinedApp; // its functions get settings, and the app that `start` opened, as they are
 }

@@ -8,7 +8,7 @@ import { giveUp } from './run-handler.ts';
 export interface Leased {
   readonly claim: Claim;
   readonly abort: AbortController;
-  /** when its lease was asked for, or last renewed, by the monotonic clock: it lasts from then on at least */
+  /** when this process asked for the lease or last renewed it, by the monotonic clock: the lease lasts for LEASE_MS from then at least */
   leasedAt: number;
 }
 
@@ -16,9 +16,9 @@ interface LeasesOptions {
   readonly store: Pick<EventStore, 'renew'>;
   readonly clock: MonotonicClock;
   readonly config: Pick<Config, 'LEASE_MS'>;
-  /** all that is leased now */
+  /** the events that this process has leased */
   readonly all: ReadonlyMap<Leased, unknown>;
-  /** told why leases could not be renewed; that is tried again soon */
+  /** told why leases could not be renewed; the next look renews them again */
   readonly onError: (error: unknown) => void;
 }
 
@@ -28,8 +28,8 @@ export function renewalMs(leaseMs: number): number {
 }
 
 /**
- * Renews the leases of all that runs here or waits to be stored. A handler is aborted when its lease is lost, and just before it runs out
- * unrenewed: from then on another process may run its event.
+ * Renews leases of events whose handlers run, or whose results wait to be stored. It aborts a handler whose lease is lost, or is about to
+ * run out: from then on another process may run its event.
  * @returns a function that ends it
  */
 export function keepLeases({ store, clock, config, all, onError }: LeasesOptions): () => void {
@@ -48,13 +48,13 @@ export function keepLeases({ store, clock, config, all, onError }: LeasesOptions
         else if (all.has(leased)) lose(leased, 'the lease is lost');
       }
     } catch (error) {
-      onError(error); // and the next look tries again
+      onError(error); // the next look renews again
     }
     isRenewing = false;
   };
   return repeat(clock, lookMs, async () => {
     const now = clock.monotonic();
-    const before = now - leaseMs + 2 * lookMs; // the next look may come late
+    const before = now - leaseMs + 2 * lookMs; // a look may come late: the event loop is busy at times
     const due: Leased[] = [];
     for (const leased of all.keys()) {
       if (leased.leasedAt <= before) lose(leased, 'the lease was not renewed in time');

@@ -3,10 +3,12 @@ import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { KitError } from '../base/errors.ts';
 import { isInKit, textOf } from '../base/thrown.ts';
-import { type Config, loadSettingsOf, projectFolder } from '../config.ts';
+import { type Config, parseSettings, projectFolder } from '../config.ts';
 import { type DefinedApp, isPromise, mistakeInHandlers, mistakeInLimits } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { awaiting, type Tell } from './process-guard.ts';
+
+type Settings = Pick<Config, 'HANDLERS' | 'readFrom'>;
 
 /** Where handlers are if HANDLERS is not set: the first of these that is there. */
 const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
@@ -33,16 +35,16 @@ export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
  * @param tell of a load that takes long
  * @throws KitError HANDLERS_UNUSABLE with the file and what is wrong in it; CONFIG_INVALID naming every mistake in its settings
  */
-export async function loadApp(config: Pick<Config, 'HANDLERS'>, tell: Tell): Promise<ReadyApp> {
-  return readApp(await loadDefinition(config, tell));
+export async function loadApp(config: Settings, tell: Tell): Promise<ReadyApp> {
+  return readApp(await loadDefinition(config, tell), config);
 }
 
 /** An app, with the values of its settings. @throws KitError CONFIG_INVALID naming every mistake */
-export function readApp({ settings, ...app }: DefinedApp): ReadyApp {
-  return { ...app, settings: settings && loadSettingsOf(settings) };
+export function readApp({ settings, ...app }: DefinedApp, { readFrom }: Settings): ReadyApp {
+  return { ...app, settings: settings && parseSettings(settings, readFrom) };
 }
 
-/** The same without reading its settings. @throws KitError HANDLERS_UNUSABLE */
+/** Loads the same module without reading the settings of its app. @throws KitError HANDLERS_UNUSABLE */
 export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tell): Promise<DefinedApp> {
   const file = handlersFile(config);
   const load = () => import(pathToFileURL(file).href);
@@ -59,7 +61,7 @@ type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
 const MEMBERS = ['settings', 'start', 'handlers', 'limits', 'routes', 'onDead'];
 
-/** What is wrong with a module, or with the options of a test kit; undefined if nothing is. Of two names one would silently not count. */
+/** What is wrong with a module, or with the options of a test kit; undefined if nothing is. With both names, one would silently not count. */
 export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
     return 'has both `app` and `handlers`: put the handlers into the app';
@@ -95,10 +97,8 @@ function nameOf(file: string): string {
 function told(cause: unknown): string {
   const stack = cause instanceof SyntaxError ? String(cause.stack) : '';
   const code = stack.slice(0, Math.max(0, stack.indexOf(SyntaxError.name)));
-  const lines = (code + textOf(cause))
-    .replace(` imported from ${fileURLToPath(import.meta.url)}`, ' (HANDLERS names it)')
-    .split('\n');
-  return lines
-    .filter((line) => !(/^ {4}at /.test(line) && (isInKit(line) || line.includes('/commander/'))))
-    .join('\n');
+  const here = ` imported from ${fileURLToPath(import.meta.url)}`;
+  const lines = (code + textOf(cause)).replace(here, ' (HANDLERS names it)').split('\n');
+  const isOurs = (line: string) => /^ {4}at /.test(line) && (isInKit(line) || line.includes('/commander/'));
+  return lines.filter((line) => !isOurs(line)).join('\n');
 }

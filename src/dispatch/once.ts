@@ -5,12 +5,12 @@ import type { Claim, DoneStep, EventStore } from '../store/event-store.ts';
 import { type AsJson, checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 1024 * 1024;
-/** How soon the store is asked again that was not available. */
+/** The pause before the store is asked again after an error. */
 const STORE_RETRY_MS = 1000;
 
 /**
- * Why a run's signal is aborted where its lease has run out, or may have: another process may begin the next attempt, so that the
- * handler waits for nothing that is stored any more.
+ * The reason of a signal whose lease has run out, or may have. Another process may begin the next attempt, so `ctx.once` does not wait
+ * for the store any more.
  */
 export class LeaseLost extends Error {
   override readonly name = 'AbortError';
@@ -19,13 +19,13 @@ export class LeaseLost extends Error {
 export interface OnceOptions {
   readonly store: Pick<EventStore, 'step' | 'saveStep'>;
   readonly clock: Clock;
-  /** told when the store does not answer a step, which asks again */
+  /** told when the store does not answer; the step asks again */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
 
 /**
  * Makes `ctx.once` for one run of a handler: the store remembers the steps that are done, as long as the run has its lease.
- * @param signal that of the run
+ * @param signal the signal of the run
  */
 export function onceOf(
   claim: Pick<Claim, 'lease' | 'resource' | 'seq'>,
@@ -39,7 +39,7 @@ export function onceOf(
   let unstorable: string | undefined;
 
   const lost = Promise.withResolvers<never>();
-  lost.promise.catch(() => {}); // only steps that wait are told
+  lost.promise.catch(() => {}); // steps that wait get the rejection; there may be none
   signal.addEventListener('abort', () => {
     if (signal.reason instanceof LeaseLost) lost.reject(signal.reason);
   });

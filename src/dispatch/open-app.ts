@@ -21,9 +21,9 @@ export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
 
 /** An app whose `start` has run. */
 export interface OpenApp extends RunningApp {
-  /** what its `start` is given */
+  /** the argument of its `start` */
   readonly ctx: StartContext<Record<string, unknown>>;
-  /** Closes what `start` has opened, once no handler runs any more, for SHUTDOWN_GRACE_MS at most. What its `close` throws is logged. */
+  /** Closes what `start` has opened, once no handler runs any more, for SHUTDOWN_GRACE_MS at most. Errors of its `close` are logged. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ interface OpenOptions {
 
 /**
  * Runs the `start` of an app.
- * @throws KitError APP_FAILED with what it threw, and where
+ * @throws KitError APP_FAILED with the error of `start`, and its place
  */
 export async function openApp(
   { start, settings = {}, ...app }: ReadyApp,
@@ -48,7 +48,7 @@ export async function openApp(
     settings,
     log,
     signal: stop.signal,
-    /** A stretch at a time: memory does not grow with their number. */
+    /** Reads a stretch at a time: memory does not grow with the number of values. */
     async *states<T>(of: 'channel' | 'media', name: string): AsyncGenerator<StateOf<T>> {
       let after: StatePlace | undefined;
       do {
@@ -58,7 +58,7 @@ export async function openApp(
       } while (after);
     },
     async state(resource: string) {
-      // A name without what it is of would seem to have no state.
+      // An id without `media:` or `channel:` before it would seem to have no state.
       if (RESOURCE.test(resource)) return stateJson(await store.state(resource));
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
     },
@@ -98,7 +98,7 @@ const BODY_LIMIT = '16kb';
 
 /**
  * The pages of an app; undefined if it has none. Bodies of forms and of JSON are read, up to 16 KB.
- * @throws KitError APP_FAILED with what its `routes` threw, and where
+ * @throws KitError APP_FAILED with the error of `routes`, and its place
  */
 export async function appPages(
   { routes }: ReadyApp,
@@ -125,17 +125,17 @@ function listOf(paths: readonly string[]): string {
   return `<!doctype html><html lang="en"><title>Pages of the app</title><h1>Pages of the app</h1><ul>${links.join('')}</ul></html>`;
 }
 
-/** Logs what a page threw, with its place in the app's files. What was wrong with a request is left to the listener. */
+/** Logs the error of a page, with its place in the app's files. The listener answers for errors of requests (4xx). */
 function refuseFailed(log: Logger): ErrorRequestHandler {
   return (error, req, res, next) => {
     if (error?.status >= 400 && error.status < 500) return next(error);
     log.error({ error: textOf(error), path: req.baseUrl + req.path }, 'a page of the app failed');
-    if (res.headersSent) return void res.destroy(); // its reader must not take it for whole
+    if (res.headersSent) return void res.destroy(); // the browser must not take half an answer for a whole one
     res.status(500).type('text').send('internal error; see the log\n');
   };
 }
 
-/** Errors that it leaves behind, in timers and promises, are then known to be of the app. */
+/** Runs a function of the app. Errors that it leaves behind, in timers and promises, are then known to be of the app. */
 async function failing<T>(what: 'start' | 'routes', log: Logger, work: () => T): Promise<Awaited<T>> {
   try {
     return await awaiting(`the ${what} of the app`, work, (text) => log.warn(text));

@@ -4,11 +4,11 @@ import { systemClock, within } from '../base/clock.ts';
 import { isFromUsersFiles, textOf } from '../base/thrown.ts';
 import type { Claim } from '../store/event-store.ts';
 
-/** The event whose handler something belongs to. */
+/** The event that a handler was called with, as log lines name it. */
 export type EventAtWork = Pick<Claim, 'id' | 'kind' | 'resource' | 'starts'>;
 
 /**
- * Follows all that a handler sets off, however late it runs: timers, promises, connections. There is one for the process, as
+ * Follows the timers, promises and connections that a handler sets off, also after it has ended. There is one for the process, as
  * uncaught errors are of the process, too.
  */
 const scope = new AsyncLocalStorage<EventAtWork | 'a handler file'>();
@@ -24,19 +24,16 @@ export function loading<T>(load: () => T): T {
 }
 
 const PATIENCE_MS = 5000;
+const EXITED = 'process.exit() was called; all acknowledged notifications are on disk';
 
-/** Tells whoever started the process. */
+/** Tells a text to the person who started the process. */
 export type Tell = (text: string) => void;
 
-/** The same of work that a start waits for. After five seconds it tells so: nothing else would say why no port opens. */
+/** Does work that a start waits for, as `loading` does. After five seconds it tells of it: nothing else says why no port opens. */
 export async function awaiting<T>(what: string, work: () => T, tell: Tell): Promise<Awaited<T>> {
   const done = loading(async () => await work());
-  const isOver = await within(
-    systemClock,
-    PATIENCE_MS,
-    done.then(() => true),
-  );
-  if (!isOver) tell(`after 5 s, still waiting for ${what}`);
+  const isDone = done.then(() => true);
+  if (!(await within(systemClock, PATIENCE_MS, isDone))) tell(`after 5 s, still waiting for ${what}`);
   return await done;
 }
 
@@ -46,7 +43,7 @@ export type ProcessGuard = ReturnType<typeof guardProcess>;
 /**
  * Handles every uncaught error, as long as the process lives. An error that a handler left behind, in a timer or in a
  * promise without await, is logged with its event, and the process goes on: the other events have nothing to do with it.
- * Any other error is ours and ends the process with 1. Nothing is released then: running events keep their lease and the
+ * Any other error is the kit's own and ends the process with 1. Nothing is released then: running events keep their lease and the
  * attempt that they used, or an event that crashes its process would crash it for ever.
  *
  * A handler that calls process.exit() would end the process silently, and with 0 nothing would start it again. The guard
@@ -67,13 +64,11 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
     process.exit(1);
   };
   for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, take);
-  process.once('beforeExit', expectExit); // which process.exit() does not bring about
+  process.once('beforeExit', expectExit); // Node emits no beforeExit at a process.exit()
   process.on('exit', (code) => {
     if (isExpected) return;
-    log.fatal(
-      { ...ownerOf(undefined), code, error: textOf(new Error('process.exit()')) },
-      'process.exit() was called; all acknowledged notifications are on disk',
-    );
+    const error = textOf(new Error('process.exit()'));
+    log.fatal({ ...ownerOf(undefined), code, error }, EXITED);
     process.exitCode = code === 0 ? 1 : code;
   });
   return { expectExit };

@@ -5,9 +5,9 @@ import { type AsJson, checkName, type DeepReadonly, exactJsonTextOf } from './st
 const MOST_BYTES = 64 * 1024;
 
 /**
- * `ctx.state`: small JSON values by name, which the events of one media or channel leave for each other. What a handler sets
- * and deletes is stored with what it returns: nothing, `skip`, `fail` or `retry`. If it throws or takes too long, or its process
- * crashes or loses the lease, nothing of it is stored.
+ * `ctx.state`: small JSON values by name, which the events of one media or channel leave for each other. The changes of
+ * a handler are stored with its result, which is nothing, `skip`, `fail` or `retry`. If it throws or takes too long, or its process
+ * crashes or loses the lease, none of its changes is stored.
  */
 export interface ResourceState {
   /**
@@ -72,7 +72,7 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
   };
   return {
     state,
-    /** Ends the run: the handler can change nothing any more. @returns what it has changed */
+    /** Ends the run: the handler can change nothing any more. @returns the changes that it made */
     end(): readonly StateChange[] {
       isOver = true;
       return [...new Set([...stored.keys(), ...values.keys()])]

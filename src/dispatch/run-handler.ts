@@ -29,11 +29,11 @@ export type Assignment = Omit<Claim, 'attempts' | 'askedAt'>;
 
 /** How a handler's run ended. */
 export type Run = (Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string }) & {
-  /** what the handler changed of the state of its resource */
+  /** the changes that the handler made to the state of its resource */
   readonly state?: readonly StateChange[] | undefined;
 };
 
-/** How long after the abort of its signal a handler is told of that still runs. */
+/** How long after the abort of its signal the log warns of a handler that still runs. */
 const DEAF_MS = 5000;
 const DEAF =
   'the handler still runs after its time, and the other events of its media or channel wait for it';
@@ -41,7 +41,7 @@ const DEAF =
 /**
  * Hands an event to the handler for its kind. Resolves when the handler and its steps have ended, however long that takes: before that,
  * no other event of the resource may run.
- * @param abort aborted from outside when the run must end; also aborted here when the time is over
+ * @param abort aborted by the caller when the run must end, and here after HANDLER_TIMEOUT_MS
  */
 export async function runHandler(
   event: Assignment,
@@ -75,10 +75,10 @@ export async function runHandler(
     app: app.value,
   };
   const timeoutMs = options.config.HANDLER_TIMEOUT_MS;
-  let late: string | undefined;
+  let overdue: string | undefined;
   let cancel = clock.after(timeoutMs, () => {
-    late = `the handler took longer than ${timeoutMs} ms`;
-    giveUp(event, abort, new DOMException(late, 'TimeoutError'));
+    overdue = `the handler took longer than ${timeoutMs} ms`;
+    giveUp(event, abort, new DOMException(overdue, 'TimeoutError'));
     cancel = clock.after(DEAF_MS, () => log.warn({ ...lineOf(event), steps: steps.open() }, DEAF));
   });
   const ended = await atWorkOn(event, async (): Promise<Returned> => {
@@ -94,14 +94,14 @@ export async function runHandler(
   cancel();
   const unstorable = steps.unstorable();
   if (unstorable !== undefined) return { type: 'dead', reason: unstorable };
-  if (late !== undefined) return { type: 'timeout', reason: late };
+  if (overdue !== undefined) return { type: 'timeout', reason: overdue };
   if (ended.type === 'error') return ended;
   const unawaited = `the handler returned while ${open.join(', ')} of ctx.once still ran: await each ctx.once`;
   if (open.length > 0) return { type: 'error', reason: unawaited };
   return { ...ended, state: changes };
 }
 
-/** Aborts a handler's signal. Its listeners are the handler's, and so are the errors that they throw. */
+/** Aborts a handler's signal. The listeners of the signal, and the errors that they throw, are the handler's. */
 export function giveUp(event: Assignment, abort: AbortController, reason: unknown): void {
   atWorkOn(event, () => abort.abort(reason));
 }

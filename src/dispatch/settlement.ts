@@ -9,11 +9,11 @@ export interface RetryPolicy {
   readonly random: () => number;
 }
 
-/** What becomes of an event: the settlement of its claim but for its times. */
+/** The settlement of an event, without its times. */
 export type Ending = Omit<Settlement, 'startedAt' | 'ms'>;
 
 /**
- * What becomes of an event after a run of its handler.
+ * The settlement of an event after a run of its handler.
  * @param now milliseconds since the epoch
  */
 export function endingOf(
@@ -47,7 +47,7 @@ export function endingOf(
   }
 }
 
-/** What becomes of an event whose run a stop cut short: ready at once, and the start uses up no attempt. */
+/** The settlement of an event whose run a stop cut short: it is ready at once, and the start uses up no attempt. */
 export const RELEASE: Ending = { status: 'pending', outcome: 'interrupted', counts: false };
 
 /**

@@ -1,6 +1,6 @@
 import { shown } from '../base/thrown.ts';
 
-/** Other texts cannot be stored alike in every database, and two of them could become one name. */
+/** PostgreSQL stores no NUL, and two names with halves of surrogate pairs could become one name. */
 const STORABLE = /^[^\0\p{Cs}]{1,200}$/u;
 
 /**
@@ -15,14 +15,13 @@ export function checkName(what: string, name: unknown): asserts name is string {
   );
 }
 
+type Replacer = (this: object, name: string, made: unknown) => unknown;
+
 /**
  * A value as JSON text, which may mean something else: null for NaN, `{}` for a Map.
  * @throws TypeError if there is none, as for a function
  */
-export function jsonTextOf(
-  value: unknown,
-  replacer?: (this: object, name: string, made: unknown) => unknown,
-): string {
+export function jsonTextOf(value: unknown, replacer?: Replacer): string {
   const text: string | undefined = JSON.stringify(value, replacer);
   if (text === undefined) throw new TypeError(`${shown(value)} is no JSON value`);
   return text;
@@ -42,7 +41,7 @@ export function exactJsonTextOf(value: unknown): string {
   });
 }
 
-/** @param given what a toJSON made it of: that of a Date that is none gives null */
+/** @param given the value before its toJSON was called: the toJSON of an invalid Date gives null */
 function isExact(made: unknown, given: unknown): boolean {
   if (typeof made === 'number') return Number.isFinite(made);
   if (typeof made !== 'object') return typeof made === 'string' || typeof made === 'boolean';
@@ -62,7 +61,7 @@ export type Json = Scalar | readonly Json[] | { readonly [member: string]: Json 
 type Callable = (...given: never[]) => unknown;
 
 /**
- * The type of a value after it was stored as JSON and read again: a Date is a string. It is `never` for what JSON has no place for, such
+ * The type of a value after it was stored as JSON and read again: a Date is a string. It is `never` for values that JSON cannot hold, such
  * as a BigInt, a Map or a method.
  */
 export type AsJson<T> = 0 extends 1 & T

@@ -1,18 +1,18 @@
-/** The share of the newest in claims that cannot take all. */
+/** The share of the newest lanes in claims that cannot take all. */
 const NEWEST = 1 / 4;
-/** So many names for each handler are kept at most; beyond that, a poll finds what is ready. */
+/** How many names are kept for each place of a handler at most; beyond that, a poll finds the ready lanes. */
 const MOST_NAMES = 4;
 
 /**
- * What the next claims are to take. Without a backlog these are resources by name, and nothing is polled. Where more is ready than there are
- * handlers, a quarter goes to what came last, and the rest to what has waited longest.
+ * What the next claims ask for. Without a backlog they name resources, and poll nothing. If more lanes are ready than places for handlers
+ * are free, a quarter of the places goes to the newest lanes, and the rest to those that have waited longest.
  */
 export class Wanted {
   readonly #concurrency: number;
   readonly #names = new Set<string>();
-  /** whether something may be ready that has no name here */
+  /** whether lanes may be ready that have no name here */
   #hasBacklog = true;
-  /** the part of a claim that is still due to the newest */
+  /** the fraction of a place that is still due to the newest lanes */
   #due = 0;
 
   /** @param concurrency handlers at once */
@@ -20,21 +20,22 @@ export class Wanted {
     this.#concurrency = concurrency;
   }
 
-  /** Something is ready in these resources. */
+  /** These resources have ready events. */
   add(resources: Iterable<string>): void {
     for (const resource of resources) this.#names.add(resource);
     if (this.#names.size > MOST_NAMES * this.#concurrency) this.backlog();
   }
 
-  /** Something may be ready, whatever it is. */
+  /** Any resource may have ready events. */
   backlog(): void {
     this.#hasBacklog = true;
     this.#names.clear();
   }
 
   /**
-   * Takes out what a claim is to ask for; undefined if there is nothing.
-   * @param running resources that run here: what becomes ready in them meanwhile is claimed when they end
+   * Takes out what the next claim asks for; undefined if there is nothing.
+   * @param free how many places for handlers are free
+   * @param running resources whose handlers run here: their events are claimed when those handlers end
    */
   take(free: number, running: ReadonlySet<string>) {
     if (free <= 0) return undefined;

@@ -10,7 +10,7 @@ import { MockError, parse } from './requests.ts';
 import type { CreatedWebhook, Metadata, Webhooks } from './webhooks.ts';
 
 /** One attempt to deliver a notification. */
-export interface Attempt {
+export interface DeliveryAttempt {
   /** From 1. */
   readonly number: number;
   readonly started_at: string;
@@ -44,7 +44,7 @@ export interface Delivery {
   readonly next_attempt_at: string | null;
   /** The genuine notification. The attempts show how a fault changed it. */
   readonly notification: JsonObject;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly DeliveryAttempt[];
 }
 
 /** Which deliveries to show; an absent member does not restrict. */
@@ -242,7 +242,7 @@ export function createDeliveries(needs: DeliveriesNeeds) {
   };
 }
 
-function requestOf({ text: { body, token } }: Parcel, url: string): Attempt['request'] {
+function requestOf({ text: { body, token } }: Parcel, url: string): DeliveryAttempt['request'] {
   const headers = {
     Authorization: `Bearer ${token}`,
     'Content-Type': 'application/json',
@@ -252,7 +252,7 @@ function requestOf({ text: { body, token } }: Parcel, url: string): Attempt['req
   return { method: 'POST', url, headers, body };
 }
 
-function answerOf(result: PostResult): Pick<Attempt, 'answer' | 'error'> {
+function answerOf(result: PostResult): Pick<DeliveryAttempt, 'answer' | 'error'> {
   if (result.type !== 'answered') return { answer: null, error: result.error };
   return { answer: { status: result.status, body: result.body }, error: null };
 }

@@ -1,6 +1,6 @@
 export { VirtualClock } from '../base/virtual-clock.ts';
 export { controlCatalogue } from './control-routes.ts';
-export type { Attempt, Delivery, DeliveryFilter, DeliveryState } from './deliveries.ts';
+export type { Delivery, DeliveryAttempt, DeliveryFilter, DeliveryState } from './deliveries.ts';
 export { type FaultName, type Faults, type FaultsChange, faultNames } from './faults.ts';
 export { type MockOptions, mockDefaults } from './mock-options.ts';
 export { MockProvider } from './mock-provider.ts';

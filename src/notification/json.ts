@@ -38,7 +38,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** Canonical JSON has no text for such a number but null, so that two different bodies would be one event. */
+/** Whether a value has a number that is infinite. Canonical JSON writes null for it, so that two different bodies would be one event. */
 function hasInfinite(value: unknown): boolean {
   if (isObject(value)) return Object.values(value).some(hasInfinite);
   return typeof value === 'number' && !Number.isFinite(value);

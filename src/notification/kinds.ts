@@ -44,8 +44,8 @@ export function slotOf(kind: string): Slot {
 export const groupNames: readonly string[] = [...new Set(kindNames.map((kind) => KINDS[kind].group))];
 
 /**
- * The kinds that a filter means: a kind, all of a group, or `unknown:NAME` for a kind that this version does not know; `unknown:` for what
- * names none. Undefined for any other text.
+ * The kinds that a filter means: a kind, all kinds of a group, or `unknown:NAME` for a kind that this version does not know. `unknown:`
+ * means notifications that name no kind. Undefined for any other text.
  */
 export function kindsMeant(text: string): readonly string[] | undefined {
   if (isKind(text)) return [text];

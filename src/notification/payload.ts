@@ -28,10 +28,7 @@ const STORABLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 const id = z.string().min(1).max(LONGEST_ID).regex(STORABLE, 'must not contain control characters');
 
-const eventTime = z.iso.datetime({
-  offset: true,
-  error: 'must be an ISO 8601 date and time with an offset',
-});
+const eventTime = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' });
 
 const common = { webhook_id: id, site_id: id, event_time: eventTime };
 

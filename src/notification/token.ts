@@ -10,10 +10,10 @@ export type Refusal =
   | { readonly reason: Flaw }
   | { readonly reason: 'claims differ' /** JSON Pointer of the first difference */; readonly path: string };
 
-/** The token that the doctor sends: it verifies nothing, and is told apart from what strangers send. */
+/** The token that the doctor sends. It verifies nothing, and the metrics count its refusal apart. */
 export const PROBE_TOKEN = 'hookkit-doctor';
 
-/** A path is made of member names, which any sender may choose. */
+/** In characters: a path is made of member names, which any sender may choose. */
 const LONGEST_PATH = 200;
 /** The longest header of an unverified token that is read for the reason of its refusal, in characters; the provider's has 36. */
 const LONGEST_HEADER = 512;
@@ -59,7 +59,7 @@ export function verifyNotification(
   keys: readonly KeyObject[],
 ): Refusal | undefined {
   if (token === PROBE_TOKEN) return { reason: 'probe' };
-  const signer = keys.find((key) => isSigned(token, [key]));
+  const signer = keys.find((key) => isSigned(token, key));
   if (!signer) return headerRefusal(token) ?? { reason: keys.length === 0 ? 'no secret' : 'bad signature' };
   // Nearly every token: the one that the provider makes of these bytes.
   if (inputOf(token) === plainInput(bytes)) return undefined;
@@ -71,27 +71,25 @@ export function verifyNotification(
       ignoreNotBefore: true,
       complete: true,
     });
-    // RFC 7515, 4.1.11: not understood, so refused. jsonwebtoken ignores it.
-    // Its claims are read here: jsonwebtoken would take a text of JSON within JSON for claims.
+    // RFC 7515, 4.1.11: a receiver refuses a `crit` that it does not understand. jsonwebtoken ignores it.
+    // The claims are read here: jsonwebtoken would take a text of JSON within JSON for claims.
     return 'crit' in header ? { reason: 'critical header' } : differenceOf(claimsOf(token), value);
   } catch {
     return headerRefusal(token) ?? { reason: 'malformed token' };
   }
 }
 
-/** Whether a token is signed with one of the keys, by HS256. It looks at nothing else of the token, so it costs little more than its HMAC. */
-export function isSigned(token: string, keys: readonly KeyObject[]): boolean {
+/** Whether a token is signed with a key, by HS256. It looks at nothing else of the token, so it costs little more than its HMAC. */
+function isSigned(token: string, key: KeyObject): boolean {
   const input = inputOf(token);
   const given = Buffer.from(token.slice(input.length + 1));
-  return keys.some((key) => {
-    const right = Buffer.from(signatureOf(input, key));
-    return given.length === right.length && timingSafeEqual(given, right);
-  });
+  const right = Buffer.from(signatureOf(input, key));
+  return given.length === right.length && timingSafeEqual(given, right);
 }
 
 /**
  * Whether the only flaw of a token is that no known secret explains its signature: it is a well-formed HS256 JWT, and its claims equal
- * the body. This does not verify it; it is only worth keeping until a secret that verifies it is known.
+ * the body. This does not verify the token: the quarantine keeps its notification until a secret that verifies it is known.
  */
 export function unproven(token: string, value: JsonObject): boolean {
   try {
@@ -126,13 +124,13 @@ function differenceOf(claims: unknown, value: JsonObject): Refusal | undefined {
   return path === undefined ? undefined : { reason: 'claims differ', path: cut(path, LONGEST_PATH) };
 }
 
-/** The part of nearly every token over a body that is signed. */
+/** What the signature of nearly every token over a body is made of: the usual header, and the body as it came. */
 function plainInput(bytes: Uint8Array): string {
   const claims = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
   return `${PLAIN_HEADER}.${claims}`;
 }
 
-/** The part of a token that is signed. */
+/** The part of a token that its signature is made of: header and claims. */
 function inputOf(token: string): string {
   return token.slice(0, Math.max(0, token.lastIndexOf('.')));
 }

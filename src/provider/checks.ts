@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { jsonOf, textOf } from '../base/answer-body.ts';
+import { bodyTextOf, jsonOf } from '../base/answer-body.ts';
 import { type Clock, timeLimit } from '../base/clock.ts';
 import { messageOf, whyUnreachable } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { visible } from '../base/text.ts';
 import { PROBE_TOKEN } from '../notification/token.ts';
-import { NO_TOKEN, type Refused, THROTTLED, UNVERIFIED } from '../receiver/verdict.ts';
 import { type Webhook, WebhooksClient } from './webhooks-client.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -59,6 +58,15 @@ interface Given {
   readonly verifiable: Pick<ReadonlySet<string>, 'has'> | undefined;
   /** checked in any case */
   readonly urls: readonly string[];
+  readonly answers: ProbeAnswers;
+}
+
+type RefusalSeen = { readonly status: number; readonly error: string };
+
+/** How a receiver refuses the probe: with its token, and where a proxy has taken the token away. */
+interface ProbeAnswers {
+  readonly withToken: readonly RefusalSeen[];
+  readonly withoutToken: RefusalSeen;
 }
 
 /**
@@ -71,7 +79,7 @@ export async function* checkUrls(given: Given): AsyncGenerator<Finding, void> {
   const { skipped } = findingsOf('url');
   const ours = webhooks.filter(({ id }) => verifiable?.has(id));
   const targets = new Set([...urls, ...ours.map(({ metadata }) => metadata.webhook_url)]);
-  for (const url of targets) yield await reach(url);
+  for (const url of targets) yield await reach(url, given.answers);
   const why = isAsked ? 'no registered webhook has a stored secret' : 'the provider was not asked';
   if (targets.size === 0) yield skipped(`${why}: give a URL with --url`);
   const { warn, fail } = findingsOf('webhook');
@@ -94,7 +102,7 @@ const ourError = z.strictObject({ error: z.string() });
  * Checks whether a URL leads to a receiver of ours, and whether a token comes through: ours answers a bogus one otherwise than none at all.
  * The request comes from this machine: it passes TLS and the proxy, but perhaps not the firewall.
  */
-export async function reach(url: string): Promise<Finding> {
+export async function reach(url: string, { withToken, withoutToken }: ProbeAnswers): Promise<Finding> {
   const { ok, fail } = findingsOf('url');
   try {
     const response = await fetch(url, {
@@ -105,12 +113,12 @@ export async function reach(url: string): Promise<Finding> {
       signal: timeLimit(TIMEOUT_MS),
     });
     const { status } = response;
-    const text = await textOf(response);
+    const text = await bodyTextOf(response);
     const answer = ourError.safeParse(jsonOf(text));
-    const is = (ours: Refused) => status === ours.status && answer.data?.error === ours.error;
-    if (is(UNVERIFIED) || is(THROTTLED))
+    const is = (ours: RefusalSeen) => status === ours.status && answer.data?.error === ours.error;
+    if (withToken.some(is))
       return ok(`${url} reaches the receiver with its token, and is refused as it must be`);
-    if (is(NO_TOKEN))
+    if (is(withoutToken))
       return fail(
         `${url} reaches the receiver without its token: let the proxy pass the Authorization header on`,
       );

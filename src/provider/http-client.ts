@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AnswerTooLong, jsonOf, textOf } from '../base/answer-body.ts';
+import { AnswerTooLong, bodyTextOf, jsonOf } from '../base/answer-body.ts';
 import { type Clock, pause, systemClock, timeLimit } from '../base/clock.ts';
 import { whyUnreachable } from '../base/errors.ts';
 import { visibleLine } from '../base/text.ts';
@@ -67,7 +67,7 @@ export interface ApiRequest extends CallOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where it does harm to carry it out twice: what to do if it failed, but the provider may have carried it out. */
+  /** For a request that must not be carried out twice: what a user does after a failure, as the provider may have carried it out. */
   readonly adviceIfDone?: string;
 }
 
@@ -170,7 +170,7 @@ export class HttpClient {
         redirect: 'manual',
         signal: AbortSignal.any(signal ? [limit, signal] : [limit]),
       });
-      text = await textOf(response);
+      text = await bodyTextOf(response);
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof AnswerTooLong) {

@@ -14,7 +14,7 @@ export type ProviderErrorCode =
   | 'unreachable'
   /** No answer in time. */
   | 'timed_out'
-  /** An answer that is not what the API gives: another service, a redirect, a change of the API. */
+  /** An answer that the API does not give: of another service, a redirect, or after a change of the API. */
   | 'unexpected_answer'
   /** A status that was to be scheduled is out already. */
   | 'published_at_once'

@@ -80,7 +80,7 @@ export type MediaAttachment = z.infer<typeof attachment>;
 export type ScheduledStatus = z.infer<typeof scheduledStatus>;
 
 /** A published status. */
-export type Status = z.infer<typeof publishedStatus>;
+export type PublishedStatus = z.infer<typeof publishedStatus>;
 
 /** How to reach the scheduled statuses API. */
 export interface StatusesClientOptions extends ClientOptions {
@@ -156,13 +156,13 @@ export class StatusesClient {
     const request = creation({ ...status, scheduled_at: momentOf(at) }, options);
     const value = await this.#http.json(request, z.union([scheduledStatus, publishedStatus]));
     if ('params' in value) return value;
-    // Some releases publish what is scheduled less than 5 minutes ahead instead of refusing it.
+    // Some releases publish a status that is scheduled less than 5 minutes ahead, instead of refusing it.
     const reason = `the provider has not scheduled but published it, as status ${value.id}`;
     throw this.#http.failure(request, { code: 'published_at_once', reason });
   }
 
   /** Publishes a status at once. @throws ProviderError */
-  async publish(status: NewStatus, options: CreationOptions = {}): Promise<Status> {
+  async publish(status: NewStatus, options: CreationOptions = {}): Promise<PublishedStatus> {
     return this.#http.json(creation(status, options), publishedStatus);
   }
 
@@ -189,7 +189,7 @@ export class StatusesClient {
   async page(query: StatusQuery = {}, { signal }: CallOptions = {}): Promise<StatusPage> {
     const request = { signal, method: 'GET', path: SCHEDULED, query: { ...query } } as const;
     const statuses = await this.#http.json(request, z.array(scheduledStatus));
-    // The Link header has the same ids, and addresses, to one of another host of which the token must not go.
+    // The Link header has the same ids. It also has addresses, which may be of another host: the token must not go there.
     const [first, last] = [statuses[0], statuses.at(-1)];
     return { statuses, ...(first && last && { next: last.id, prev: first.id }) };
   }

@@ -140,7 +140,7 @@ export class WebhooksClient {
   }
 }
 
-/** What a call of one webhook gives; undefined if the provider has no such webhook. @throws ProviderError */
+/** The result of a call about one webhook; undefined if the provider has no such webhook. @throws ProviderError */
 export async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -2,19 +2,19 @@ import { type Clock, type MonotonicClock, within } from '../base/clock.ts';
 import { isUnavailable, KitError } from '../base/errors.ts';
 import type { EventStore, Recorded, VerifiedNotification } from '../store/event-store.ts';
 
-/** A store that takes longer than this may soon have senders wait in vain. */
+/** `/readyz` says 503 once an ack has waited for longer: senders give up after some ten seconds. */
 const PATIENCE_MS = 1000;
-/** Senders wait for some ten seconds: an answer within that has them send again in order. */
+/** After this an ack is answered 503, as senders wait for some ten seconds: they read the answer, and send again. */
 const LONGEST_MS = 8000;
 const LOOK_MS = 100;
 const LATE = new KitError(
   'STORE_UNAVAILABLE',
   'the store has not committed within 8 s: see what locks the database, or slows its disk down',
 );
-/** For so long an ack that could not be recorded says more than a commit of our own, which may find room where acks do not. */
+/** So long a failed ack counts more than our own ping: on a nearly full disk the small commit of a ping may still succeed. */
 const REMEMBERED_MS = 5000;
 
-/** Whether the store can commit within a second. It commits, to see that. @throws KitError STORE_UNAVAILABLE if it cannot */
+/** Whether the store commits a ping within a second. @throws KitError STORE_UNAVAILABLE if it cannot */
 export async function commits(store: Pick<EventStore, 'ping'>, clock: Clock): Promise<boolean> {
   const pinged = store.ping().then(() => true);
   return (await within(clock, PATIENCE_MS, pinged)) ?? false;
@@ -22,31 +22,31 @@ export async function commits(store: Pick<EventStore, 'ping'>, clock: Clock): Pr
 
 export type Acks = ReturnType<typeof acksOf>;
 
-/** The acks that wait for their commits, and whether one that came now would get its own soon. */
+/** The acks that wait for their commits, and whether a further ack would get its commit soon. */
 export function acksOf(store: Pick<EventStore, 'record' | 'ping'>, clock: MonotonicClock) {
-  /** until their commits end, the oldest first */
+  /** acks whose commits have not ended, the oldest first */
   const waiting = new Set<{ readonly began: number; readonly giveUp: (why: KitError) => void }>();
   let isWatched = false;
   /** the last commit that failed, if none succeeded since */
   let failure: { readonly at: number; readonly error: unknown } | undefined;
 
-  /** Looks at all of them at once: a timer for each would make each ack more expensive. */
+  /** Looks at all waiting acks ten times a second: a timer for each would make each ack more expensive. */
   const look = (): void => {
     const latest = clock.monotonic() - LONGEST_MS;
-    for (const { began, giveUp } of waiting) if (began <= latest) giveUp(LATE); // once more changes nothing
+    for (const { began, giveUp } of waiting) if (began <= latest) giveUp(LATE); // a second call changes nothing
     isWatched = waiting.size > 0;
     if (isWatched) clock.after(LOOK_MS, look);
   };
 
   return {
-    /** How many wait for their commits: also those that were given up. */
+    /** How many acks wait for their commits, those included that were answered 503 meanwhile. */
     get waiting(): number {
       return waiting.size;
     },
 
     /**
-     * Records a notification. What is given up after 8 s may still be recorded: its repeat is a duplicate then.
-     * @throws KitError STORE_UNAVAILABLE if it cannot be, or not in time
+     * Records a notification. The commit of an ack that is given up after 8 s may still come: a repeat is then a duplicate.
+     * @throws KitError STORE_UNAVAILABLE if the store cannot commit, or not in time
      */
     record(notification: VerifiedNotification): Promise<Recorded> {
       const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
@@ -69,7 +69,7 @@ export function acksOf(store: Pick<EventStore, 'record' | 'ping'>, clock: Monoto
 
     /**
      * Whether acks come soon: none has waited for longer than a second, and the store commits within one.
-     * @throws KitError STORE_UNAVAILABLE if it cannot, or could not record the last ack, a moment ago
+     * @throws KitError STORE_UNAVAILABLE if the store cannot commit, or failed to record an ack within the last 5 s
      */
     async areReady(): Promise<boolean> {
       if (failure && clock.monotonic() - failure.at < REMEMBERED_MS) throw failure.error;

@@ -4,9 +4,9 @@ import { messageOf } from '../base/errors.ts';
 import { parseBody } from '../notification/json.ts';
 import { verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
-import { Keyring, type KeyringOptions } from './keyring.ts';
+import { Keyring, type KeyringConfig } from './keyring.ts';
 
-/** Entries that are read, verified and recorded in one step: requests come through between two. */
+/** How many entries are read, verified and recorded in one step. Between two steps the process answers requests. */
 const PAGE = 50;
 
 /**
@@ -44,11 +44,7 @@ export async function admitQuarantined(
  * @param webhook only notifications that name this webhook
  * @returns how many were admitted
  */
-export async function admitWaiting(
-  store: EventStore,
-  config: KeyringOptions['config'],
-  webhook?: string,
-): Promise<number> {
+export async function admitWaiting(store: EventStore, config: KeyringConfig, webhook?: string) {
   const keyring = new Keyring({ store, clock: systemClock, config, log: { error() {} } });
   await keyring.refresh();
   return admitQuarantined(store, keyring, webhook === undefined ? undefined : [webhook]);
@@ -64,14 +60,11 @@ interface AdmissionOptions {
   readonly log: Pick<Logger, 'info' | 'error'>;
 }
 
-/**
- * Admits from quarantine now, and whenever the keyring has found secrets: one run after the other, so that nothing is admitted twice.
- * @returns a function that ends it, and resolves once no run is under way
- */
-export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
-  const { store, keyring, clock, log } = options;
+/** Admissions from quarantine while the service runs: one run after the other, so that no entry is admitted twice. */
+export function admissionsOf({ store, keyring, clock, log }: AdmissionOptions) {
   let last = Promise.resolve();
   let isStopped = false;
+  /** Begins a run, or has one follow the run under way. @param webhooks only notifications that name these */
   const admit = (webhooks?: readonly string[]): void => {
     last = last.then(async () => {
       if (isStopped) return;
@@ -84,10 +77,12 @@ export function keepAdmitting(options: AdmissionOptions): () => Promise<void> {
       }
     });
   };
-  keyring.onAdded = admit;
-  admit();
-  return () => {
-    isStopped = true;
-    return last;
+  return {
+    admit,
+    /** Resolves once no run is under way. */
+    stop(): Promise<void> {
+      isStopped = true;
+      return last;
+    },
   };
 }

@@ -7,7 +7,7 @@ import type { Refused } from './verdict.ts';
 /** Header fields as they are sent, by name. */
 type Headers = Readonly<Record<string, string>>;
 
-/** Every answer that is not a success has this one form, and never says more than its sender may know. */
+/** Answers a refusal. All refusals have this form, and never say more than a sender may know. */
 export function answerError(res: Response, { status, error, headers }: Refused): void {
   answer(res, status, { error }, headers);
 }
@@ -25,26 +25,24 @@ export function requestIdOf(res: Response): string {
   return res.locals.requestId;
 }
 
-/** Each of these headers is in docs/security.md with its reason, and so are those of helmet that are left out, since they concern pages. */
+const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
+
+/** docs/security.md gives the reason of each header, and of each header of helmet that is left out because it concerns pages. */
 const protections = [
-  helmet.contentSecurityPolicy({
-    useDefaults: false,
-    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-  }),
+  helmet.contentSecurityPolicy({ useDefaults: false, directives: NOTHING }),
   helmet.crossOriginResourcePolicy({ policy: 'same-origin' }),
   helmet.referrerPolicy({ policy: 'no-referrer' }),
-  // Not for subdomains: they are not ours to speak for.
+  // Without subdomains: other services may run there, over plain http.
   helmet.strictTransportSecurity({ maxAge: 31_536_000, includeSubDomains: false }),
   helmet.noSniff(),
   helmet.frameguard({ action: 'deny' }),
 ];
 
 const SAME_FOR_ALL: Headers = (() => {
-  const headers = new Map([['Cache-Control', 'no-store']]);
-  headers.set('Content-Type', 'application/json; charset=utf-8');
-  const collector = { setHeader: (name: string, value: string) => headers.set(name, value) };
-  // Helmet is asked once: its headers never change, and for each answer they took a seventh of an ack's time.
+  const headers = { 'Cache-Control': 'no-store', 'Content-Type': 'application/json; charset=utf-8' };
+  const collector = { setHeader: (name: string, value: string) => Object.assign(headers, { [name]: value }) };
+  // Helmet is asked once, as its headers never change: asked for each answer, it took a seventh of an ack's time.
   for (const protect of protections)
     protect({} as IncomingMessage, collector as unknown as ServerResponse, () => {});
-  return Object.fromEntries(headers);
+  return headers;
 })();

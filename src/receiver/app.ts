@@ -5,20 +5,19 @@ import { sourceOf } from '../base/request-source.ts';
 import { cut } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { EventStore, VerifiedNotification } from '../store/event-store.ts';
 import { type Acks, acksOf } from './acks.ts';
 import { answer, answerError } from './answer.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
 import { counterBy, type RequestLog, requestLogOf } from './request-log.ts';
 import {
-  type Accepted,
+  BUSY,
   isUnexplained,
+  NOTHING_HERE,
   type Refused,
-  refused,
   SHUTTING_DOWN,
   THROTTLED,
-  unavailable,
   verdictAfter,
   verdictOnBody,
   verdictOnHead,
@@ -57,14 +56,11 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   return app.use(failed);
 }
 
-/** Closes the connection behind the answer, where the rest of a body is not read and might have no end. */
+/** Has the answer close the connection, where a body is too long or of unknown length: nobody reads the rest of it. */
 function closeBehind({ headers }: Request, res: Response, { BODY_LIMIT }: Pick<Config, 'BODY_LIMIT'>): void {
   const isLarge = Number(headers['content-length']) > BODY_LIMIT;
   if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
 }
-
-const BUSY = unavailable('the store is busy');
-const NOTHING_HERE = refused(404, 'there is nothing here');
 
 /** `draining`: it serves on, and tells a balancer to send nothing more. `closed`: it takes no further notification. */
 export type Phase = 'open' | 'draining' | 'closed';
@@ -79,12 +75,12 @@ export interface ReceiverParts {
   phase(): Phase;
 }
 
-/** What is known of a request when its head has come. */
+/** What the receiver knows of a request when its head has come. */
 interface Exchange {
   readonly began: number;
-  /** its sender's, which is gone once the connection is closed */
+  /** the address of its sender; Express has none once the connection is closed */
   readonly address: string;
-  /** empty where the head was refused */
+  /** empty if the head was refused */
   readonly token: string;
 }
 
@@ -115,15 +111,15 @@ function webhookRoute(
 
   const receive: RequestHandler = async (req, res) => {
     const verdict = await judge(exchangeOf(res).token, Buffer.isBuffer(req.body) ? req.body : NO_BYTES);
-    if (verdict.type === 'refused') return refuse(req, res, verdict);
-    const recorded = await acks.record(verdict.notification);
+    if ('error' in verdict) return refuse(req, res, verdict);
+    const recorded = await acks.record(verdict);
     answer(res, 200, recorded);
-    const { kind, webhookId } = verdict.notification;
+    const { kind, webhookId } = verdict;
     log.debug({ ...recorded, kind, webhookId }, 'notification recorded');
     observe(res, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
   };
 
-  const judge = async (token: string, bytes: Buffer): Promise<Accepted | Refused> => {
+  const judge = async (token: string, bytes: Buffer): Promise<VerifiedNotification | Refused> => {
     const keysFor = (webhookId: string) => keyring.keysFor(webhookId);
     const verdict = verdictOnBody(token, bytes, keysFor);
     if (!isUnexplained(verdict)) return verdict;

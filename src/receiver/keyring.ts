@@ -6,36 +6,36 @@ import type { Config } from '../config.ts';
 import { keyOf } from '../notification/token.ts';
 import type { EventStore, WebhookSecret } from '../store/event-store.ts';
 
-/** How soon a secret that another process stored or retired is noticed, if no request asks for it. */
+/** How soon the keyring notices a secret that another process stored or retired, if no request needs it earlier. */
 const POLL_MS = 1000;
-/** From the end of one read to the next, however many requests fail to verify. */
+/** The pause between two reads: however many requests fail to verify, the store is read 20 times a second at most. */
 const GAP_MS = 50;
 
 type Held = Pick<WebhookSecret, 'secret' | 'retireAt'> & { readonly key: KeyObject };
 
-export interface KeyringOptions {
+export type KeyringConfig = Pick<Config, 'WEBHOOK_SECRET' | 'HOST' | 'TRUST_PROXY'>;
+
+interface KeyringOptions {
   readonly store: Pick<EventStore, 'everySecret'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
-  /** WEBHOOK_SECRET serves every webhook that never had a stored secret */
-  readonly config: Pick<Config, 'WEBHOOK_SECRET' | 'HOST' | 'TRUST_PROXY'>;
+  /** WEBHOOK_SECRET verifies for every webhook that never had a stored secret */
+  readonly config: KeyringConfig;
 }
 
 /** The live keys of every webhook, in memory, kept in step with the store. */
 export class Keyring {
   readonly #options: KeyringOptions;
-  /** of WEBHOOK_SECRET */
+  /** the key of WEBHOOK_SECRET, if it is set */
   readonly #fallback: readonly KeyObject[];
-  /** by webhook; an empty list where all of them are retired */
+  /** stored secrets by webhook; an empty list if all secrets of a webhook are retired */
   #held: ReadonlyMap<string, readonly Held[]> = new Map();
+  /** whose secrets the log has said to verify nothing */
   readonly #refused = new Set<string>();
   /** a read that has not begun yet */
   #next: Promise<void> | undefined;
   #rest = Promise.resolve();
-  #stopPolling = () => {};
-
-  /** Called with webhooks whose notifications in quarantine may verify now: above all after a read found new secrets. */
-  onAdded: (webhooks: readonly string[]) => void = () => {};
+  #onAdded: (webhooks: readonly string[]) => void = () => {};
 
   constructor(options: KeyringOptions) {
     this.#options = options;
@@ -43,15 +43,16 @@ export class Keyring {
     this.#fallback = secret !== undefined && this.#serves('WEBHOOK_SECRET', secret) ? [keyOf(secret)] : [];
   }
 
-  /** Reads all secrets, and from then on again every second. */
-  async start(): Promise<void> {
+  /**
+   * Reads all secrets, and from then on again every second.
+   * @param onAdded told of the webhooks of which a later read finds new secrets
+   * @returns a function that ends it
+   */
+  async start(onAdded: (webhooks: readonly string[]) => void): Promise<() => void> {
     await this.refresh();
-    const next = () => POLL_MS; // after an error, too: requests say what is wrong
-    this.#stopPolling = repeat(this.#options.clock, POLL_MS, () => this.refresh().then(next, next));
-  }
-
-  stop(): void {
-    this.#stopPolling();
+    this.#onAdded = onAdded;
+    const next = () => POLL_MS; // after an error, too: the log of refused requests says what is wrong
+    return repeat(this.#options.clock, POLL_MS, () => this.refresh().then(next, next));
   }
 
   /** The keys that verify a webhook's notifications now. */
@@ -62,13 +63,13 @@ export class Keyring {
     return held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now).map(({ key }) => key);
   }
 
-  /** The webhooks that have a key; undefined stands for any, where WEBHOOK_SECRET serves those without a secret. */
+  /** The webhooks that have a key. With WEBHOOK_SECRET it is one undefined, which stands for any webhook. */
   webhooks(): readonly (string | undefined)[] {
     if (this.#fallback.length > 0) return [undefined];
     return [...this.#held.keys()].filter((webhook) => this.keysFor(webhook).length > 0);
   }
 
-  /** Resolves after a read of the store that began after this call. All calls before that read begins share it. */
+  /** Reads the secrets again, in a read that begins after this call. All calls before that beginning share the read. */
   refresh(): Promise<void> {
     this.#next ??= this.#readRested();
     return this.#next;
@@ -98,7 +99,7 @@ export class Keyring {
       keys.push({ secret, retireAt, key: known?.key ?? keyOf(secret) });
     }
     this.#held = held;
-    if (added.size > 0) this.onAdded([...added]);
+    if (added.size > 0) this.#onAdded([...added]);
   }
 
   #serves(whose: string, secret: string): boolean {

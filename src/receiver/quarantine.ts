@@ -1,16 +1,17 @@
 import type { Logger } from 'pino';
 import { type MonotonicClock, within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import type { JsonObject } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
-import { isSigned, unproven } from '../notification/token.ts';
+import { unproven, verifyNotification } from '../notification/token.ts';
 import type { EventStore, ToQuarantine } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
 import type { Unverified } from './verdict.ts';
 
 interface QuarantineOptions {
-  readonly store: Pick<EventStore, 'quarantine' | 'countLost'>;
-  readonly keyring: Pick<Keyring, 'keysFor' | 'onAdded'>;
+  readonly store: Pick<EventStore, 'quarantine' | 'admit' | 'countLost'>;
+  readonly keyring: Pick<Keyring, 'keysFor'>;
   readonly clock: MonotonicClock;
   readonly log: Pick<Logger, 'warn'>;
   /** how much is kept; with 0, nothing is */
@@ -20,9 +21,9 @@ interface QuarantineOptions {
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */
 const LONGEST_BODY = 8192;
 const LONGEST_TOKEN = 2 * LONGEST_BODY;
-/** Those that wait for their commit take some 24 MB at most. */
+/** So many entries wait for their commit at most: they take some 24 MB. */
 const MOST_WAITING = 1000;
-/** How long losses gather before they are told and counted, and how long a stop waits for that. */
+/** How long losses gather before the log and the store get their number, and how long a stop waits for that. */
 const COUNT_MS = 1000;
 const FULL =
   'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
@@ -31,7 +32,7 @@ const FULL =
 export class Quarantine {
   readonly #options: QuarantineOptions;
   readonly #waiting = new Set<Promise<void>>();
-  /** how many were lost since that was last told and counted, and why the store could not keep some */
+  /** how many notifications were lost since the log last said so, and why the store could not keep some of them */
   #lost = 0;
   #error: string | undefined;
 
@@ -45,24 +46,26 @@ export class Quarantine {
     if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
     if (parsePayload(value).type !== 'known' || !unproven(token, value)) return;
     if (this.#waiting.size >= MOST_WAITING) return void this.#lose(1);
-    const kept = this.#keep({ ...toVerified(value, text), token, source });
+    const kept = this.#keep({ ...toVerified(value, text), token, source }, value);
     this.#waiting.add(kept);
     kept.finally(() => this.#waiting.delete(kept));
   }
 
-  /** Keeps what waits, and tells and counts what was lost. A store that does not answer holds no stop up. */
+  /** Waits for entries whose commit is under way, and counts the lost ones: a second at most, as the store may not answer. */
   async stop(): Promise<void> {
     const ended = Promise.all(this.#waiting).then(() => this.#count());
     await within(this.#options.clock, COUNT_MS, ended);
   }
 
-  async #keep(entry: ToQuarantine): Promise<void> {
+  async #keep(entry: ToQuarantine, value: JsonObject): Promise<void> {
     const { store, keyring, maxBytes } = this.#options;
     try {
       const lost = await store.quarantine(entry, maxBytes);
       if (lost > 0) this.#lose(lost);
-      // Its secret may have been found meanwhile, and what waited was admitted before this came.
-      if (isSigned(entry.token, keyring.keysFor(entry.webhookId))) keyring.onAdded([entry.webhookId]);
+      // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
+      const keys = keyring.keysFor(entry.webhookId);
+      if (!verifyNotification(entry.token, Buffer.from(entry.body), value, keys))
+        await store.admit(entry.token);
     } catch (error) {
       this.#lose(1, messageOf(error));
     }

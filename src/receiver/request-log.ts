@@ -7,7 +7,7 @@ import { requestIdOf } from './answer.ts';
 import type { Refused } from './verdict.ts';
 
 const SECOND_MS = 1000;
-/** Of each level, a second: a flood from any number of sources must not fill the disk with lines about itself. */
+/** How many lines of a level are written in a second: a flood from many sources must not fill the disk. */
 const MOST_LINES = 50;
 const LONGEST_PATH = 200;
 
@@ -17,18 +17,18 @@ export type RequestLog = ReturnType<typeof requestLogOf>;
 export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: MonotonicClock) {
   const count = counterBy(clock, SECOND_MS);
   let leftOut = 0;
-  /** The next line has how many were left out. */
+  /** Writes a line, unless there are too many. The next line says how many were left out. */
   const write = (level: 'warn' | 'error', key: string, fields: object, message: string): void => {
     const isLeftOut = count(`${level} ${key}`) > 1 || count(level) > MOST_LINES;
     if (!isLeftOut) log[level](leftOut > 0 ? { ...fields, leftOut } : fields, message);
     leftOut = isLeftOut ? leftOut + 1 : 0;
   };
   return {
-    /** A line on what was refused because of what its sender sent: one a source and second. */
+    /** A line about a request that was refused because of its content: one for each source and second. */
     refused(res: Response, source: string, fields: object): void {
       write('warn', source, { reqId: requestIdOf(res), source, ...fields }, 'notification refused');
     },
-    /** A line on what the service could not do, whoever asked for it: one a second about the same cause. */
+    /** A line about a request that the service could not serve: one for each cause and second. */
     failed(req: Request, res: Response, { status, error }: Refused, cause?: unknown): void {
       const why = cause === undefined ? error : messageOf(cause);
       const message = cause === undefined ? 'request not served' : 'request failed';
@@ -38,7 +38,7 @@ export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: Monoton
   };
 }
 
-/** Each takes about 100 bytes. */
+/** How many keys are counted at once; each takes about 100 bytes. */
 const MOST_KEYS = 100_000;
 
 /**

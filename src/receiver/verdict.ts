@@ -6,14 +6,7 @@ import { type Refusal, verifyNotification } from '../notification/token.ts';
 import type { VerifiedNotification } from '../store/stored.ts';
 import { label, toVerified } from '../store/verified.ts';
 
-export interface Accepted {
-  readonly type: 'accepted';
-  /** the notification to record */
-  readonly notification: VerifiedNotification;
-}
-
 export interface Refused {
-  readonly type: 'refused';
   readonly status: number;
   /** the text for the sender */
   readonly error: string;
@@ -49,24 +42,26 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
 export const SHUTTING_DOWN = refused(503, 'shutting down', { ...SOON, Connection: 'close' });
-const OVERLOADED = unavailable('overloaded');
-const NOT_RECORDED = unavailable('not recorded');
+const OVERLOADED = refusedForNow('overloaded');
+export const BUSY = refusedForNow('the store is busy');
+export const NOTHING_HERE = refused(404, 'there is nothing here');
+const NOT_RECORDED = refusedForNow('not recorded');
 const INTERNAL_ERROR = refused(500, 'internal error');
-export const NO_TOKEN = refused(
-  401,
-  'an Authorization header of the form "Bearer TOKEN" is needed',
-  CHALLENGE,
-);
+const NEEDED = 'an Authorization header of the form "Bearer TOKEN" is needed';
+export const NO_TOKEN = refused(401, NEEDED, CHALLENGE);
 const TOO_LARGE = refused(413, 'the body is too large');
 const COMPRESSED = refused(400, 'the body is compressed');
 const UNREADABLE = refused(400, 'the body cannot be read');
 export const UNVERIFIED = refused(401, 'the notification could not be verified', CHALLENGE);
 /** In place of 401, once the source of a notification has failed too often. */
 export const THROTTLED = refused(429, 'too many notifications that cannot be verified', IN_A_MINUTE);
+/** How a receiver refuses the doctor's probe: with its token, and where a proxy has taken the token away. */
+export const PROBE_ANSWERS = { withToken: [UNVERIFIED, THROTTLED], withoutToken: NO_TOKEN };
 
 /**
- * The table of answers as far as the head of a request decides, so that no refusal waits for a body. It depends on its arguments alone.
- * @returns the token, where the body decides
+ * The verdict as far as the head of a request decides it, so that such a refusal does not wait for the body. It depends on its
+ * arguments alone.
+ * @returns the token, if the body decides
  */
 export function verdictOnHead(
   { method, headers, headersDistinct }: Pick<IncomingMessage, 'method' | 'headers' | 'headersDistinct'>,
@@ -75,7 +70,7 @@ export function verdictOnHead(
   if (method !== 'POST') return NOT_POST;
   if (isClosed) return SHUTTING_DOWN;
   if (isOverloaded) return OVERLOADED;
-  // If there are two of them, another reader may go by the other one.
+  // With two headers, a proxy may have checked the other one.
   const [authorization = '', ...others] = headersDistinct.authorization ?? [];
   const [, token] = /^Bearer +(\S+)$/i.exec(others.length === 0 ? authorization : '') ?? [];
   if (token === undefined) return NO_TOKEN;
@@ -85,17 +80,20 @@ export function verdictOnHead(
   return token;
 }
 
-/** The rest of the table: whether one of a webhook's live keys verifies the body. It depends on its arguments alone. */
+/**
+ * The verdict on a body: whether one of the live keys of its webhook verifies it. It depends on its arguments alone.
+ * @returns the notification to record, if it does
+ */
 export function verdictOnBody(
   token: string,
   bytes: Uint8Array,
   keysFor: (webhookId: string) => readonly KeyObject[],
-): Accepted | Refused {
+): VerifiedNotification | Refused {
   try {
     const { text, value } = parseBody(bytes);
     const webhookId = label(value.webhook_id);
     const refusal = verifyNotification(token, bytes, value, keysFor(webhookId));
-    if (!refusal) return { type: 'accepted', notification: toVerified(value, text) };
+    if (!refusal) return toVerified(value, text);
     const unverified = { refusal, kind: label(value.event), webhookId, token, text, value };
     return { ...UNVERIFIED, unverified };
   } catch (error) {
@@ -106,9 +104,9 @@ export function verdictOnBody(
 
 /** Whether a secret that is not known yet may explain why a notification was refused. */
 export function isUnexplained(
-  verdict: Accepted | Refused,
+  verdict: VerifiedNotification | Refused,
 ): verdict is Refused & { readonly unverified: Unverified } {
-  const reason = verdict.type === 'refused' ? verdict.unverified?.refusal.reason : undefined;
+  const reason = 'error' in verdict ? verdict.unverified?.refusal.reason : undefined;
   return reason === 'bad signature' || reason === 'no secret';
 }
 
@@ -121,11 +119,11 @@ export function verdictAfter(error: unknown): Refused {
 }
 
 /** 503: nothing was acknowledged, so the sender must try again. */
-export function unavailable(error: string): Refused {
+function refusedForNow(error: string): Refused {
   return refused(503, error, SOON);
 }
 
-/** Every answer but a success. */
-export function refused(status: number, error: string, headers: Refused['headers'] = {}): Refused {
-  return { type: 'refused', status, error, headers };
+/** Any answer but a success. */
+function refused(status: number, error: string, headers: Refused['headers'] = {}): Refused {
+  return { status, error, headers };
 }

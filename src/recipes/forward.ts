@@ -32,7 +32,7 @@ const LONGEST_AFTER_MS = 30 * 86_400_000;
  * @throws TypeError on a URL or secret that cannot be used; it shows neither
  */
 export function forward({ url, secret, now = Date.now }: ForwardOptions): Handlers {
-  const key = keyOf(secret);
+  const key = keyBytesOf(secret);
   if (!httpUrlOf(url))
     throw new TypeError('url must be an http or https URL without a user name and password');
   const send = async (event: object, ctx: HandlerContext): Promise<Outcome | undefined> => {
@@ -68,7 +68,7 @@ export function signatureOf(content: string, key: Buffer): string {
 }
 
 /** @throws TypeError on anything but a secret of Standard Webhooks */
-export function keyOf(secret: string): Buffer {
+export function keyBytesOf(secret: string): Buffer {
   const key = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : '', 'base64');
   if (key.length < 24 || key.length > 64)
     throw new TypeError('secret must be whsec_ and 24 to 64 bytes in base64');

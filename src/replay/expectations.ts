@@ -3,7 +3,7 @@ import { visible } from '../base/text.ts';
 import type { RecordedEvent } from './sources.ts';
 
 /** How an event has ended. */
-export interface End {
+export interface EventEnd {
   readonly status: string;
   readonly attempts: number;
   /** the first line of why it was skipped or is dead */
@@ -13,15 +13,15 @@ export interface End {
 }
 
 /** Some members of an end. */
-export type Ending = { readonly [name in keyof End]?: End[name] | undefined };
+export type PartOfEnd = { readonly [name in keyof EventEnd]?: EventEnd[name] | undefined };
 
 /** How events have ended, by their ids. */
-export type Endings = ReadonlyMap<string, Ending>;
+export type Endings = ReadonlyMap<string, PartOfEnd>;
 
 /** An event that ended otherwise than expected. */
 export interface Difference extends Pick<RecordedEvent, 'place' | 'id' | 'kind' | 'resource'> {
-  readonly expected: Ending;
-  readonly came: Ending;
+  readonly expected: PartOfEnd;
+  readonly came: PartOfEnd;
   /** what became of the events of its media or channel before it, the oldest first */
   readonly before: readonly string[];
 }
@@ -33,7 +33,7 @@ const MOST_BEFORE = 10;
 export function differences(
   events: readonly RecordedEvent[],
   ends: Endings,
-  expectOf: (event: RecordedEvent) => Ending | undefined = ({ expect }) => expect,
+  expectOf: (event: RecordedEvent) => PartOfEnd | undefined = ({ expect }) => expect,
 ): Difference[] {
   const earlier = new Map<string, readonly string[]>();
   return events.flatMap((event) => {
@@ -84,9 +84,9 @@ export function updated(events: readonly RecordedEvent[], ends: Endings): Record
   });
 }
 
-const namesOf = (ending: Ending) => Object.keys(ending) as (keyof End)[];
+const namesOf = (ending: PartOfEnd) => Object.keys(ending) as (keyof EventEnd)[];
 
-const picked = (ending: Ending, names: readonly (keyof End)[]): Ending =>
+const picked = (ending: PartOfEnd, names: readonly (keyof EventEnd)[]): PartOfEnd =>
   Object.fromEntries(names.map((name) => [name, ending[name]]));
 
 /** What is checked: the end of an event, or all ends once more. */

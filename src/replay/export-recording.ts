@@ -8,8 +8,8 @@ import { visible } from '../base/text.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf } from '../notification/payload.ts';
 import type { EventFilter, EventStore } from '../store/event-store.ts';
-import { linesOf, type Recorded, toLine } from './recording-lines.ts';
-import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
+import { linesOf, type RecordedNotification, toLine } from './recording-lines.ts';
+import { type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 
 export interface Export {
   readonly filter: EventFilter;
@@ -17,7 +17,7 @@ export interface Export {
   readonly write: (lines: string) => Promise<void>;
   /** redacts the recording with this key */
   readonly redactKey?: Uint8Array | undefined;
-  readonly listener?: Listener;
+  readonly listener?: ReplayListener;
   /** ends the export after the lines that are being written */
   readonly signal?: AbortSignal;
 }
@@ -33,7 +33,7 @@ export async function exportRecording(
   store: Pick<EventStore, 'received' | 'lastSeq'>,
   { filter, write, redactKey, listener = UNWATCHED, signal = UNINTERRUPTED }: Export,
 ): Promise<Exported> {
-  const redact = redactKey ? redactor(redactKey) : (recorded: Recorded) => recorded;
+  const redact = redactKey ? redactor(redactKey) : (recorded: RecordedNotification) => recorded;
   using stage = listener.begin('exported');
   const upTo = await store.lastSeq();
   let exported = 0;
@@ -81,7 +81,7 @@ export function redactionKey(text: string, name: string): Uint8Array {
  * its kind, its time and its ids; every other member could hold a name and is dropped.
  * @param key at least 16 bytes
  */
-export function redactor(key: Uint8Array): (recorded: Recorded) => Recorded {
+export function redactor(key: Uint8Array): (recorded: RecordedNotification) => RecordedNotification {
   const member = (name: string, value: unknown, isTimeValid: boolean): string | undefined => {
     if (typeof value !== 'string') return undefined;
     if (name === 'event') return KIND_NAME.test(value) ? value : 'redacted';

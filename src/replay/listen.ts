@@ -1,10 +1,10 @@
-import { textOf } from '../base/answer-body.ts';
+import { bodyTextOf } from '../base/answer-body.ts';
 import { pauseUntilAborted, systemClock, timeLimit } from '../base/clock.ts';
 import { KitError, whyUnreachable } from '../base/errors.ts';
 import { visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
-import { type ReceiverClient, reasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
-import { CURSOR, type Recorded } from './recording-lines.ts';
+import { type ReceiverClient, refusalReasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
+import { CURSOR, type RecordedNotification } from './recording-lines.ts';
 
 interface Patience {
   /** ends the work */
@@ -98,7 +98,7 @@ async function pageOf(listening: Listening, { after, limit, waitS }: Asked) {
       status: answer.status,
       cursor,
       behind: Number(behind),
-      body: await textOf(answer, LONGEST_PAGE),
+      body: await bodyTextOf(answer, LONGEST_PAGE),
     };
   });
   const answer = await asked.catch(whyUnreachable);
@@ -106,7 +106,7 @@ async function pageOf(listening: Listening, { after, limit, waitS }: Asked) {
   const { status, body, cursor, behind } = answer;
   if (status === 200 && cursor && CURSOR.test(cursor))
     return { lines: body.split('\n').slice(0, -1), cursor, behind };
-  const said = reasonOf({ type: 'answered', status, body });
+  const said = refusalReasonOf({ type: 'answered', status, body });
   const why = `it answered ${status}${said === undefined ? '' : ` (${said})`}${ADVICE[status] ?? ''}`;
   if (status >= 500 || status === 429) return why;
   throw new KitError('REPLAY_FAILED', `${from.href}: ${why}`);
@@ -118,7 +118,7 @@ async function pageOf(listening: Listening, { after, limit, waitS }: Asked) {
  * @throws KitError REPLAY_FAILED if no secret is known for its webhook
  */
 export async function deliver(
-  { body, webhookId }: Recorded,
+  { body, webhookId }: RecordedNotification,
   delivering: Patience & { readonly client: ReceiverClient; readonly keys: SigningKeys },
 ) {
   const { client, keys, signal } = delivering;
@@ -136,7 +136,7 @@ export async function deliver(
     const answer = await client.post({ body, token: signNotification(body, key), timeoutMs: ANSWER_MS });
     const word = wordOf(answer);
     if (answer.status === 200) return { word, ms: Math.round(systemClock.monotonic() - began) };
-    const reason = reasonOf(answer);
+    const reason = refusalReasonOf(answer);
     await pause(`not taken: ${word}${reason === undefined ? '' : ` (${reason})`}`);
   }
   return undefined;

@@ -42,7 +42,7 @@ export function wordOf(answer: Answer): string {
 }
 
 /** Why a receiver refused a notification, if its answer says so. */
-export function reasonOf(answer: Answer): string | undefined {
+export function refusalReasonOf(answer: Answer): string | undefined {
   if (answer.status === undefined || answer.status === 200) return undefined;
   const { error } = Object(jsonOf(answer.body));
   return typeof error === 'string' ? visibleLine(error) : undefined;

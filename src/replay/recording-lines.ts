@@ -23,7 +23,7 @@ const expectSchema = z.strictObject({
 });
 
 /** A notification as it was received: enough to send it again anywhere. */
-export interface Recorded {
+export interface RecordedNotification {
   /** the text as received */
   readonly body: string;
   /** milliseconds since the epoch */
@@ -37,7 +37,7 @@ export interface Recorded {
 
 /** A recorded notification with its body's value; or what is wrong with it. */
 export type ReadLine =
-  | { readonly recorded: Recorded; readonly value: JsonObject; readonly problem?: undefined }
+  | { readonly recorded: RecordedNotification; readonly value: JsonObject; readonly problem?: undefined }
   | { readonly problem: string };
 
 const lineSchema = z.looseObject({
@@ -58,7 +58,7 @@ export function firstLine(text: string): string {
 }
 
 /** A recording's line, without the line break. */
-export function toLine({ body, receivedAt, webhookId, others, expect }: Recorded): string {
+export function toLine({ body, receivedAt, webhookId, others, expect }: RecordedNotification): string {
   const received_at = new Date(receivedAt).toISOString();
   return JSON.stringify({ v: VERSION, body, received_at, webhook_id: webhookId, ...others, expect });
 }

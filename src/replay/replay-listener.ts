@@ -1,5 +1,5 @@
 /** One stage of long work, such as sending; disposing of it ends it. */
-export interface Stage extends Disposable {
+export interface ProgressStage extends Disposable {
   /**
    * @param done how many are done
    * @param share how much of the whole that is, in [0, 1]; undefined if unknown
@@ -8,17 +8,17 @@ export interface Stage extends Disposable {
 }
 
 /** Takes the progress of a replay. The room prints nothing itself. */
-export interface Listener {
+export interface ReplayListener {
   /** whether a user sees the share: counting the whole takes time */
   readonly isWatched: boolean;
   /** Begins a stage. @param verb what happens to each event in it, such as "answered" */
-  begin(verb: string): Stage;
+  begin(verb: string): ProgressStage;
   /** Takes a message for a person, of one line or several. */
   say(text: string): void;
 }
 
 /** For a replay without a listener. */
-export const UNWATCHED: Listener = {
+export const UNWATCHED: ReplayListener = {
   isWatched: false,
   begin: () => ({ show() {}, [Symbol.dispose]() {} }),
   say() {},

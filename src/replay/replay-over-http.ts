@@ -1,8 +1,8 @@
 import { systemClock } from '../base/clock.ts';
 import { visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
-import { ReceiverClient, reasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
-import { type Listener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
+import { ReceiverClient, refusalReasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
+import { type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import { type Reshaping, reshaped } from './reshape.ts';
 import { LeftOut, type RecordedEvent, type Source } from './sources.ts';
 
@@ -14,7 +14,7 @@ export interface HttpReplay extends Reshaping {
   readonly concurrency?: number | undefined;
   /** how long to wait for each answer */
   readonly timeoutMs?: number | undefined;
-  readonly listener?: Listener;
+  readonly listener?: ReplayListener;
   /** ends the sending; notifications under way are still answered */
   readonly signal?: AbortSignal;
 }
@@ -49,7 +49,7 @@ export async function replayOverHttp(source: Source, replay: HttpReplay): Promis
     const answer = key && (await client.post({ body, token: signNotification(body, key), timeoutMs }));
     const outcome = answer ? wordOf(answer) : NO_SECRET;
     if (answer && !WANTED.has(outcome) && !counts.has(outcome)) {
-      const reason = reasonOf(answer);
+      const reason = refusalReasonOf(answer);
       listener.say(`${visibleLine(outcome)}${reason === undefined ? '' : ` (${reason})`}: event ${id}`);
     }
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);

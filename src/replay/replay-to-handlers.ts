@@ -3,7 +3,7 @@ import { KitError } from '../base/errors.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import type { ENDS } from './recording-lines.ts';
-import { type Listener, type Stage, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
+import { type ProgressStage, type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import { isUnderWay, pagesOf } from './sources.ts';
 
 /** How many events ended with each status. */
@@ -21,7 +21,7 @@ export interface HandlerReplay {
   readonly isAwaited?: boolean;
   /** how long to wait until all have ended; undefined: as long as it takes */
   readonly timeoutMs?: number | undefined;
-  readonly listener?: Listener;
+  readonly listener?: ReplayListener;
   readonly signal?: AbortSignal;
 }
 
@@ -91,7 +91,7 @@ async function resetMatching(
   const rest = () => pauseUntilAborted(systemClock, PAUSE_MS, signal);
   using stages = new DisposableStack();
   const resetting = stages.use(listener.begin('reset'));
-  let making: Stage | undefined;
+  let making: ProgressStage | undefined;
   let isCut: boolean | undefined;
   const ids: string[] = [];
   const { events: replayed } = await store.replay(filter, {

@@ -5,11 +5,11 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
 import type { EventFilter, EventStore, StoredEvent, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
-import { type Recorded, readRecording } from './recording-lines.ts';
+import { type RecordedNotification, readRecording } from './recording-lines.ts';
 import { UNINTERRUPTED } from './replay-listener.ts';
 
 /** A recorded event for a replay. Its id stays that of the recorded event, even if its body is changed for the replay. */
-export interface RecordedEvent extends VerifiedNotification, Recorded {
+export interface RecordedEvent extends VerifiedNotification, RecordedNotification {
   /** where its recording has it, such as `line 3` */
   readonly place?: string | undefined;
   /** how much of the source was read up to this event, in [0, 1]; undefined if unknown */
@@ -17,7 +17,7 @@ export interface RecordedEvent extends VerifiedNotification, Recorded {
 }
 
 export function recordedEvent(
-  { body, ...recorded }: Recorded,
+  { body, ...recorded }: RecordedNotification,
   value: JsonObject,
   reading?: Pick<RecordedEvent, 'place' | 'share'>,
 ): RecordedEvent {

@@ -42,7 +42,7 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
     throw new TypeError(`there is no setting ${odd}: .env.example lists those of the kit`);
   return {
     ...app,
-    settings: schema && parseSettings(schema, settings, TOLD),
+    settings: schema && parseSettings(schema, TOLD, settings),
     ...('resources' in options && { start: () => ({ app: options.resources }) }),
   };
 }

@@ -87,8 +87,7 @@ export class Life {
     const parts = { store, clock, log };
     // In real time: a request that waits for it holds up virtual time.
     const keyring = new Keyring({ ...parts, clock: systemClock, config });
-    this.#opened.defer(() => keyring.stop());
-    await keyring.start();
+    this.#opened.defer(await keyring.start(() => {}));
     if (ready.start) this.#opened.defer(routeTimers());
     const timers: Clock = {
       now: () => time.now(),

@@ -11,7 +11,7 @@ import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/no
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { type Retry, StatusesClient } from '../provider/index.ts';
-import { differences, type End, told } from '../replay/expectations.ts';
+import { differences, type EventEnd, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
@@ -343,9 +343,9 @@ export class TestReceiver {
   }
 
   /** How every event has ended, by its id, once everything has settled. */
-  async ends(): Promise<ReadonlyMap<string, End>> {
+  async ends(): Promise<ReadonlyMap<string, EventEnd>> {
     await this.settled();
-    const ends = new Map<string, End>();
+    const ends = new Map<string, EventEnd>();
     for (const { id, resource, status, attempts, lastError } of await this.events()) {
       const reason = lastError && firstLine(lastError);
       ends.set(id, { status, attempts, reason, state: await this.state(resource) });

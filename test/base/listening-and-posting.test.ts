@@ -3,13 +3,14 @@ import { createServer as createSocketServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { AnswerTooLong, textOf } from '../../src/base/answer-body.ts';
+import { AnswerTooLong, bodyTextOf } from '../../src/base/answer-body.ts';
 import { boundedServer, Listener } from '../../src/base/http-server.ts';
 import { Poster } from '../../src/base/poster.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { reach } from '../../src/provider/checks.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
+import { PROBE_ANSWERS } from '../../src/receiver/verdict.ts';
 import { ReceiverClient } from '../../src/replay/receiver-client.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
@@ -141,7 +142,7 @@ describe('posting', () => {
   const readers: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
     'the client of a provider': (baseUrl) =>
       new WebhooksClient({ baseUrl, apiSecret: 's3cret' }).get('a').catch((error) => error.message),
-    'the doctor': async (url) => (await reach(url)).detail,
+    'the doctor': async (url) => (await reach(url, PROBE_ANSWERS)).detail,
     'a replay to a receiver': async (url) => {
       const client = new ReceiverClient(new URL(url));
       closers.push(() => client[Symbol.dispose]());
@@ -170,9 +171,9 @@ describe('posting', () => {
 
   test('an answer is read whole, when it is no longer than 1 MiB, and not one byte beyond', async () => {
     const characters = Array.from(Buffer.from('é\u{1f600}'), (byte) => Buffer.of(byte));
-    expect(await textOf(new Response(new Blob(characters)))).toBe('é\u{1f600}');
-    expect(await textOf(new Response(SPACES.subarray(0, MIB)))).toHaveLength(MIB);
-    await expect(textOf(new Response(SPACES.subarray(0, MIB + 1)))).rejects.toThrow(AnswerTooLong);
+    expect(await bodyTextOf(new Response(new Blob(characters)))).toBe('é\u{1f600}');
+    expect(await bodyTextOf(new Response(SPACES.subarray(0, MIB)))).toHaveLength(MIB);
+    await expect(bodyTextOf(new Response(SPACES.subarray(0, MIB + 1)))).rejects.toThrow(AnswerTooLong);
   });
 
   /** A poster, and how often a server was asked that does so with the first and with the second request. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { checkClock, reach } from '../../src/provider/checks.ts';
-import { NO_TOKEN, THROTTLED, UNVERIFIED } from '../../src/receiver/verdict.ts';
+import { NO_TOKEN, PROBE_ANSWERS, THROTTLED, UNVERIFIED } from '../../src/receiver/verdict.ts';
 import { scripted } from '../provider/support.ts';
 import { type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
@@ -132,5 +132,5 @@ test.each([
   ['a receiver that takes anything', 200, 'ok', 'FAIL', 'WEBHOOK_PATH'],
 ])('a URL is judged, when it leads to %s', async (_case, status, json, result, detail) => {
   const { url } = await scripted([status, json, {}]);
-  expect(await reach(url)).toMatchObject({ result, detail: expect.stringContaining(detail) });
+  expect(await reach(url, PROBE_ANSWERS)).toMatchObject({ result, detail: expect.stringContaining(detail) });
 });

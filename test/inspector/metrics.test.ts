@@ -5,6 +5,7 @@ import { parseConfig } from '../../src/config.ts';
 import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
 import { Watch } from '../../src/inspector/watch/watch.ts';
 import { reach } from '../../src/provider/checks.ts';
+import { PROBE_ANSWERS } from '../../src/receiver/verdict.ts';
 import { ENGINE } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
   await inspected.deliver(notification({ event: 'media_deleted' }));
   await inspected.deliver(notification({ event: 'made_up' }));
   await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
-  await reach(inspected.service.url + PATH);
+  await reach(inspected.service.url + PATH, PROBE_ANSWERS);
   await inspected.settled();
   await inspected.service.store.pause({ reason: 'the archive moves', by: 'test' });
   await inspected.addGone('gone');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { admitQuarantined, keepAdmitting } from '../../src/receiver/admissions.ts';
+import { admissionsOf, admitQuarantined } from '../../src/receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
@@ -132,6 +132,21 @@ describe('a notification in quarantine', () => {
     expect(await store.quarantineSize('genuine')).toBe(0);
   });
 
+  test('is admitted at once, when the keyring has found its secret before the store has kept it', async () => {
+    const wrap = (store: EventStore) =>
+      storeWith(store, {
+        async quarantine(...given) {
+          await store.addSecret(WEBHOOK, LATE);
+          await receiver.keyring.refresh();
+          return store.quarantine(...given);
+        },
+      });
+    const receiver = await start({ secrets: {}, wrap });
+    expect((await deliver(receiver.app, body, LATE)).status).toBe(401);
+    expect(await keptIn(receiver)).toEqual([]);
+    expect(await receiver.events()).toHaveLength(1);
+  });
+
   test('waits for the next start, when the receiver stops between two pages of many', async () => {
     const { store, keyring, clock } = await start({ secrets: { [WEBHOOK]: [LATE] } });
     await keep(store, 120);
@@ -142,7 +157,9 @@ describe('a notification in quarantine', () => {
         return store.quarantined(page);
       },
     });
-    const stop = keepAdmitting({ store: stopping, keyring, clock, log: { info() {}, error() {} } });
+    const log = { info() {}, error() {} };
+    const { admit, stop } = admissionsOf({ store: stopping, keyring, clock, log });
+    admit();
     await asked.promise;
     expect(await store.quarantineSize()).toBe(70);
   });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { forward, keyOf, signatureOf } from '../../src/recipes/forward.ts';
+import { forward, keyBytesOf, signatureOf } from '../../src/recipes/forward.ts';
 import { everyCrash, testReceiver } from '../../src/testing/index.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 
@@ -37,7 +37,7 @@ async function forwarded() {
 
 test('every notification goes on, of kinds that nobody knows too, signed, with its id', async () => {
   const example = 'msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}';
-  expect(signatureOf(example, keyOf(SECRET))).toBe('g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+  expect(signatureOf(example, keyBytesOf(SECRET))).toBe('g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   await using kit = await testReceiver({ handlers: forward({ url, secret: SECRET }) });
   await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
   const ids = { webhook_id: 'any', site_id: 's' };
@@ -48,7 +48,7 @@ test('every notification goes on, of kinds that nobody knows too, signed, with i
   expect(new Map(bodies)).toEqual(new Map(events));
   for (const { headers, body } of arrived) {
     const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
-    expect(headers['webhook-signature']).toBe(`v1,${signatureOf(signed, keyOf(SECRET))}`);
+    expect(headers['webhook-signature']).toBe(`v1,${signatureOf(signed, keyBytesOf(SECRET))}`);
   }
 });
 

@@ -85,7 +85,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never lost: what waits in quarantine is admitted once its secret is stored': {
     file: 'src/receiver/keyring.ts',
-    original: 'if (added.size > 0) this.onAdded([...added]);',
+    original: 'if (added.size > 0) this.#onAdded([...added]);',
     mutant: '',
     suite: 'test/receiver/service.test.ts',
     tests: 'is admitted and handled, when another process stores its secret',
@@ -178,7 +178,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'nothing unverified: HS256 alone': {
     file: 'src/notification/token.ts',
     original: 'jsonwebtoken.verify(token, signer, {',
-    mutant: 'jsonwebtoken().decode(token, {',
+    mutant: 'jsonwebtoken.decode(token, {',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'an algorithm',
   },
@@ -216,6 +216,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     mutant: 'true || !verifyNotification(',
     suite: 'test/receiver/quarantine.test.ts',
     tests: 'stays, when the stored secret does not verify it',
+  },
+  'nothing unverified: an entry of the quarantine is admitted at once only by a secret that verifies it': {
+    file: 'src/receiver/quarantine.ts',
+    original: 'if (!verifyNotification(entry',
+    mutant: 'if (verifyNotification(entry',
+    suite: 'test/receiver/quarantine.test.ts',
+    tests: 'is kept, when no known secret explains its signature',
   },
   'nothing unverified: a sealed secret opens only in its row': {
     file: 'src/store/secrets/sealed.ts',

@@ -55,7 +55,7 @@ export function addCheck(events: Command): void {
     .action(loadingOnly(check));
 }
 
-async function check(file: string, flags: Flags): Promise<void> {
+async function check(file: string, flags: Flags, command: Command): Promise<void> {
   const { update, out = file, junit, json, shuffle, duplicate, crash } = flags;
   const events = await wholeRecording(file);
   const expecting = events.filter(({ expect }) => expect);
@@ -65,7 +65,7 @@ async function check(file: string, flags: Flags): Promise<void> {
     throw new KitError('INPUT_INVALID', `no line of ${file} expects anything: --update writes what comes`);
   if (update && out === file && events[0]?.place?.startsWith('entry'))
     throw new KitError('INPUT_INVALID', 'a HAR file has no place for expectations: give --out FILE');
-  const config = loadConfig();
+  const config = loadConfig(command.optsWithGlobals());
   for (const { body, place } of events) {
     const refusal = refusalOf(Buffer.from(body), config.BODY_LIMIT);
     if (refusal !== undefined)

@@ -28,7 +28,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
   const filter = filterOf(flags);
   const isMeant = all || dryRun || FILTER_FLAGS.some((name) => command.getOptionValue(name) !== undefined);
   if (!isMeant) throw new KitError('INPUT_INVALID', 'this would dismiss everything: give a filter, or --all');
-  await withDatabase(loadConfig(), async (store) => {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     if (dryRun) {
       const { dismissible } = await store.tally(filter);
       if (json) return printJson({ dry_run: true, dismissible });

@@ -20,12 +20,12 @@ export function addExport(events: Command): void {
     .action(exportEvents);
 }
 
-async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: Flags): Promise<void> {
+async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: Flags, command: Command) {
   const filter = filterOf(flags);
   const ownKey = redact ? randomBytes(32) : undefined;
   const redactKey = keyFile === undefined ? ownKey : redactionKey(await readSecret(keyFile), keyFile);
   const toFile = out !== undefined && out !== '-';
-  const { exported, pruned } = await withDatabase(loadConfig(), (store) =>
+  const { exported, pruned } = await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
     interruptible('the recording is not complete', (signal) => {
       const how = { filter, redactKey, listener: onStderr, signal };
       const exporting = async (write: (lines: string) => Promise<void>) => {

@@ -5,7 +5,7 @@ import { loadConfig } from '../../config.ts';
 import type { Attempt, EventStore, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
 import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/queue/lists/event-json.ts';
-import { eventId, type FilterFlags, filterOf, wholeNumber, withFilter } from '../options.ts';
+import { type FilterFlags, filterOf, idOfEvent, wholeNumber, withFilter } from '../options.ts';
 import { beginning, members, printJson, say, table, write } from '../output.ts';
 
 type Flags = FilterFlags & { limit: number; before?: string; json?: true };
@@ -14,22 +14,22 @@ export function addListAndShow(events: Command): void {
   withFilter(events.command('list'))
     .description('List events, the newest received first; of one media or channel, the newest that happened.')
     .option('--limit <number>', 'list at most so many', wholeNumber(1), 50)
-    .option('--before <event>', 'list the events behind this one in the list: the next page', eventId)
+    .option('--before <event>', 'list the events behind this one in the list: the next page', idOfEvent)
     .option('--json', 'print a JSON object a line')
     .addHelpText('after', '\nExample:\n  npx hookkit events list --kind channels --since 2h --status dead')
     .action(list);
   events
     .command('show')
     .description('Show one event with its payload, the state of its media or channel, and all its attempts.')
-    .argument('<id>', 'the id of the event, as `hookkit events list` shows it', eventId)
+    .argument('<id>', 'the id of the event, as `hookkit events list` shows it', idOfEvent)
     .option('--json', 'print a JSON object; its `history` has the attempts')
     .action(show);
 }
 
-async function list({ limit, before, json, ...flags }: Flags): Promise<void> {
+async function list({ limit, before, json, ...flags }: Flags, command: Command): Promise<void> {
   const filter = filterOf(flags);
-  await withDatabase(loadConfig(), async (store) => {
-    if (before !== undefined) await eventOf(store, before);
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+    if (before !== undefined) await requiredEvent(store, before);
     const found: StoredEvent[] = [];
     let after = before;
     // One stretch of a search may find few: it looks at some thousand events.
@@ -62,9 +62,9 @@ export function eventTable(events: readonly StoredEvent[]): string {
   return table(HEAD, rows);
 }
 
-async function show(id: string, { json }: { json?: true }): Promise<void> {
-  await withDatabase(loadConfig(), async (store) => {
-    const event = await eventOf(store, id);
+async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+    const event = await requiredEvent(store, id);
     const attempts = await store.attempts(id);
     const running = await store.running(id);
     const state = stateJson(await store.state(event.resource));
@@ -76,7 +76,7 @@ async function show(id: string, { json }: { json?: true }): Promise<void> {
 }
 
 /** The event of an id. @throws KitError EVENT_UNKNOWN if it is not in the database */
-export async function eventOf(store: Pick<EventStore, 'event'>, id: string): Promise<StoredEvent> {
+export async function requiredEvent(store: Pick<EventStore, 'event'>, id: string): Promise<StoredEvent> {
   const event = await store.event(id);
   if (!event) throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
   return event;

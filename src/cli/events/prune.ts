@@ -5,7 +5,7 @@ import { loadConfig } from '../../config.ts';
 import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
-import { duration, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { type FilterFlags, filterOf, lengthOfTime, withFilter } from '../options.ts';
 import { print, printJson, progress } from '../output.ts';
 
 type Flags = FilterFlags & { olderThan: number; dryRun?: true; json?: true };
@@ -21,19 +21,19 @@ still a duplicate; but they can no longer be replayed or exported. Pending, runn
 export function addPrune(events: Command): void {
   withFilter(events.command('prune'))
     .description('Prune events that were handled or skipped long ago: remove their bodies.')
-    .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', duration)
+    .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', lengthOfTime)
     .option('--dry-run', 'only count the events')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(prune);
 }
 
-async function prune({ olderThan, dryRun, json, ...flags }: Flags): Promise<void> {
+async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Command): Promise<void> {
   const filter = filterOf(flags);
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
     throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned`);
   const before = systemClock.now() - olderThan;
-  await withDatabase(loadConfig(), async (store) => {
+  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     const stage = progress('pruned');
     let pruned = 0;
     for await (const page of pagesOf(store, filter)) {

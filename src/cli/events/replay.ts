@@ -86,7 +86,7 @@ async function replay(flags: Flags, command: Command): Promise<void> {
     throw new KitError('INPUT_INVALID', 'an option of a replay over HTTP needs --to');
   if (![...options.FILTER_FLAGS, 'all', 'dryRun', 'from'].some(isGiven))
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
-  const config = loadConfig();
+  const config = loadConfig(command.optsWithGlobals());
   const replay = { config, flags, filter };
   if (to) return overHttp(replay, to);
   if (dryRun || !run) return withDatabase(config, (store) => (dryRun ? showReset : reset)(store, replay));

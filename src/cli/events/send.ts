@@ -38,11 +38,11 @@ export function addSend(events: Command): void {
     .action(send);
 }
 
-async function send(flags: Flags): Promise<void> {
+async function send(flags: Flags, command: Command): Promise<void> {
   // Loaded only here: the other commands for events need no HTTP client.
   const { CHANGES_BODY, checkAnswer, sendNotification } = await import('../../replay/send-one.ts');
   const { wordOf } = await import('../../replay/receiver-client.ts');
-  const config = loadConfig();
+  const config = loadConfig(command.optsWithGlobals());
   const { fault, asIs, json, to = ownUrl(config) } = flags;
   if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
     throw new KitError('INPUT_INVALID', `--fault ${fault} changes the body, and --as-is leaves it`);

@@ -1,6 +1,6 @@
 import { LOOKED_AT } from '../../store/queue/lists/problems.ts';
 import { duration, eventsPath, number, plural, size } from '../pages/words.ts';
-import { adviceFor } from '../watch/request-results.ts';
+import { adviceOnRefused } from '../watch/request-results.ts';
 import { RECENT_MS, type Snapshot, type Sources, snapshotOf } from './stats.ts';
 
 /** A problem for the operator, and what helps. */
@@ -173,7 +173,7 @@ function comingIn(snapshot: Snapshot, now: number): Found {
   const isAnyIn = recent.accepted + recent.duplicate > 0 || (last !== null && since(last, now) < RECENT_MS);
   const isNothingIn = inRow >= (isAnyIn ? MANY_IN_A_ROW : 1);
   const were = (count: number) => `${plural(count, 'request was', 'requests were')} refused`;
-  const advice = adviceFor(reasons[0]);
+  const advice = adviceOnRefused(reasons[0]);
   return [
     isNothingIn &&
       grave(

@@ -4,7 +4,7 @@ import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { Webhook } from '../../provider/index.ts';
-import { Refused } from '../guard/refuse.ts';
+import { RefusedError } from '../guard/refuse.ts';
 import type { Watch } from '../watch/watch.ts';
 import type { BulkVerbs } from './verbs.ts';
 
@@ -66,7 +66,7 @@ export function logDone(log: AdminNeeds['log'], req: Request, answer: unknown): 
 /**
  * Checks what a request gives: path, query and body together. With a mistyped `dry_run` it would change what was only to be counted, and
  * with a filter given twice take or show more than was meant.
- * @throws Refused 400 that names each mistake, and each parameter that is not known or given more than once
+ * @throws RefusedError 400 that names each mistake, and each parameter that is not known or given more than once
  */
 export function inputOf<S extends z.ZodObject>(schema: S, { query, body, params }: Request): z.output<S> {
   const known = Object.keys(schema.shape);
@@ -77,16 +77,16 @@ export function inputOf<S extends z.ZodObject>(schema: S, { query, body, params 
   if (wrong.length > 0) {
     const asked = known.filter((name) => !Object.hasOwn(params, name)).join(', ') || 'none';
     const quoted = [...new Set(wrong)].map((name) => visible(JSON.stringify(name)));
-    throw new Refused(400, `${mistake}: ${quoted.join(', ')}; known are ${asked}`);
+    throw new RefusedError(400, `${mistake}: ${quoted.join(', ')}; known are ${asked}`);
   }
   return parsed(schema, { ...query, ...body, ...params });
 }
 
-/** Checks members. Empty ones count as absent, since forms send every field. @throws Refused 400 that names each mistake */
+/** Checks members. Empty ones count as absent, since forms send every field. @throws RefusedError 400 that names each mistake */
 export function parsed<S extends z.ZodType>(schema: S, given: object): z.output<S> {
   const members = Object.entries(given).filter(([, value]) => value !== '');
   const { success, data, error } = schema.safeParse(Object.fromEntries(members));
   if (success) return data;
   const mistakes = error.issues.map(({ path, message }) => `${path.join('.') || 'request'}: ${message}`);
-  throw new Refused(400, mistakes.join('; '));
+  throw new RefusedError(400, mistakes.join('; '));
 }

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
 import { isAway } from '../../store/queue/lists/event-json.ts';
-import { Refused } from '../guard/refuse.ts';
+import { RefusedError } from '../guard/refuse.ts';
 import { stats } from './attention.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
-import { event, eventIdText, events, filterOf, filterShape } from './events.ts';
+import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { receivedOf, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
 import { series, spanQuery } from './stats.ts';
-import { changeOne, countFor, type Wanted } from './verbs.ts';
+import { type Change, changeOne, countFor } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
 
 const oneEvent = z.object({ id: eventIdText });
@@ -35,21 +35,21 @@ const BULK =
 const LONGEST_ANSWER_MS = 10_000;
 
 /** Does a verb for all events that match, or only counts them. */
-async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Wanted) {
+async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Change) {
   const { dry_run, all, id, ...filters } = given;
-  const filter = filterOf(filters);
+  const filter = filterIn(filters);
   if (dry_run) {
     const { events, isAll } = await countFor(wanted.verb, inspected, filter);
     return { dry_run, events, more: !isAll };
   }
   if (!all && Object.values(filter).every((value) => value === undefined))
-    throw new Refused(400, 'say which events: a filter, or all: true');
+    throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
   const progress = verbs.start(filter, wanted, id);
   if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle);
   const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: false, ...(!isOver && { id: progress.id }) };
-  throw new Refused(503, `it was cut short after ${events} events (${problem}): ask again for the rest`);
+  throw new RefusedError(503, `it was cut short after ${events} events (${problem}): ask again for the rest`);
 }
 
 /** Every route of the API but the stream and the OpenAPI description. */
@@ -64,7 +64,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         before: eventIdText.optional(),
         limit: z.coerce.number().int().min(1).max(500).default(50),
       }),
-      run: ({ before, limit, ...filters }) => events(inspected, filterOf(filters), { after: before, limit }),
+      run: ({ before, limit, ...filters }) => events(inspected, filterIn(filters), { after: before, limit }),
     }),
     endpoint({
       method: 'post',
@@ -115,12 +115,12 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/channels',
       summary: 'Live channels with their state by their newest event, the latest change first.',
       input: reports.channelsQuery,
-      run: (query) => reports.channels(inspected, query),
+      run: (query) => reports.channelList(inspected, query),
     }),
     endpoint({
       path: '/problems',
       summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
-      run: () => reports.problems(inspected),
+      run: () => reports.problemList(inspected),
     }),
     endpoint({
       path: '/refusals',
@@ -155,7 +155,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       }),
       run: async ({ webhook, before, all }) => {
         if (webhook === undefined && before === undefined && !all)
-          throw new Refused(400, 'say which notifications: webhook or before, or all: true');
+          throw new RefusedError(400, 'say which notifications: webhook or before, or all: true');
         return { dropped: await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook) };
       },
     }),
@@ -203,9 +203,9 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       input: z.object({ name: z.string().max(200) }),
       run: async ({ name }) => {
         const instance = (await store.instances()).find((one) => one.name === name);
-        if (!instance) throw new Refused(404, 'there is no such instance');
+        if (!instance) throw new RefusedError(404, 'there is no such instance');
         if (!isAway(instance, clock.now()))
-          throw new Refused(409, 'it was seen a moment ago: stop it, and it is gone');
+          throw new RefusedError(409, 'it was seen a moment ago: stop it, and it is gone');
         await store.leave(name);
         return { forgotten: name };
       },

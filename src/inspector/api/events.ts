@@ -11,7 +11,7 @@ import {
   stateJson,
 } from '../../store/queue/lists/event-json.ts';
 import { isEventId, RESOURCE, STATUSES } from '../../store/stored.ts';
-import { Refused } from '../guard/refuse.ts';
+import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 
 const text = z.string().min(1).max(200);
@@ -24,7 +24,7 @@ export const eventIdText = z
   .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
 
 /** A time in a request, parsed to milliseconds since the epoch. */
-export const moment = z.string().transform((text, { addIssue }) => {
+export const momentText = z.string().transform((text, { addIssue }) => {
   const time = momentOf(text, systemClock.now());
   if (time === undefined) addIssue(`must be ${MOMENTS}`);
   return time ?? z.NEVER;
@@ -44,19 +44,19 @@ export const filterShape = {
     .optional()
     .describe('media:ID or channel:ID'),
   webhook: text.optional(),
-  since: moment.optional().describe(`happened then or later: ${MOMENTS}`),
-  until: moment.optional().describe('happened before then'),
+  since: momentText.optional().describe(`happened then or later: ${MOMENTS}`),
+  until: momentText.optional().describe('happened before then'),
   q: text.optional().describe('a text in the body'),
   error: line.optional().describe('the first line of its last error, in which * stands for anything'),
 } as const;
 
 type Filters = z.output<z.ZodObject<typeof filterShape>>;
 
-/** @throws Refused if the times leave nothing between them */
-export function filterOf(given: Filters): EventFilter {
+/** @throws RefusedError if the times leave nothing between them */
+export function filterIn(given: Filters): EventFilter {
   const { kind, since, until } = given;
   if (since !== undefined && until !== undefined && since >= until)
-    throw new Refused(400, 'since must be before until');
+    throw new RefusedError(400, 'since must be before until');
   return { ...given, kind: kind && (kindsMeant(kind) ?? kind) };
 }
 
@@ -75,7 +75,7 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
  */
 export async function event({ store }: Inspected, id: string) {
   const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
-  if (!found || !timeline) throw new Refused(404, 'there is no such event');
+  if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
   const [attempts, running, steps, state] = await Promise.all([
     store.attempts(id),
     store.running(id),

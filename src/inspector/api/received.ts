@@ -4,9 +4,9 @@ import { pause } from '../../base/clock.ts';
 import { MOMENTS } from '../../base/duration.ts';
 import { CURSOR, toLine } from '../../replay/recording-lines.ts';
 import type { Receipt } from '../../store/event-store.ts';
-import { Refused } from '../guard/refuse.ts';
+import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
-import { filterOf, filterShape, moment } from './events.ts';
+import { filterIn, filterShape, momentText } from './events.ts';
 
 const START: Receipt = { seq: 0, receivedAt: 0 };
 
@@ -15,7 +15,7 @@ const cursorOf = ({ seq, receivedAt }: Receipt) => `${seq.toString(36)}-${receiv
 export const receivedQuery = z.object({
   ...filterShape,
   after: z
-    .union([z.literal(['start', 'now']), z.string().regex(CURSOR, { abort: true }), moment], {
+    .union([z.literal(['start', 'now']), z.string().regex(CURSOR, { abort: true }), momentText], {
       error: `must be a cursor, start, now, or ${MOMENTS}`,
     })
     .describe(`a cursor, start, now, or received since ${MOMENTS}`),
@@ -53,7 +53,7 @@ export function receivedOf({ store, clock }: Inspected) {
     const found = seq === 0 ? START : await store.receiptBefore(seq + 1);
     if (found?.seq === seq && found.receivedAt === receivedAt) return found;
     const time = new Date(receivedAt).toISOString();
-    throw new Refused(
+    throw new RefusedError(
       410,
       `the cursor is of another database, or from before a restore: after=${time} goes on`,
     );
@@ -61,7 +61,7 @@ export function receivedOf({ store, clock }: Inspected) {
 
   return async (query: z.output<typeof receivedQuery>, _source: string, res: Response): Promise<string> => {
     const { after, limit, wait, ...filters } = query;
-    const filter = filterOf(filters);
+    const filter = filterIn(filters);
     const end = clock.now() + wait * 1000;
     const mayWait = () => clock.now() < end && !res.destroyed;
     let place = await receiptOf(after);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cut } from '../../base/text.ts';
 import type { Refusals } from '../../store/event-store.ts';
 import { iso, isoOrNull, unprovenJson } from '../../store/queue/lists/event-json.ts';
-import { adviceFor } from '../watch/request-results.ts';
+import { adviceOnRefused } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 
 /** So many groups say what is wrong. Strangers and handlers could make thousands. */
@@ -12,7 +12,7 @@ const MOST_GROUPS = 100;
  * Dead events, and those that wait after a failure, in groups: the largest first. `error` is a first line in which * stands for what differs,
  * and a filter of that name; `next_at` is when the next of those that wait is tried again; `more` counts further groups.
  */
-export async function problems({ store }: Inspected) {
+export async function problemList({ store }: Inspected) {
   const found = await store.problems();
   return {
     problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, ...group }) => ({
@@ -35,7 +35,7 @@ export const channelsQuery = z.object({
 const PREFIX = 'channel:';
 
 /** Live channels, the latest change of state first; `next` is the `after` of the next page. */
-export async function channels(
+export async function channelList(
   { store }: Inspected,
   { state, after, limit }: z.output<typeof channelsQuery>,
 ) {
@@ -63,7 +63,7 @@ export async function refusals({ watch, store }: Inspected) {
 
 /** `webhook_id` is as the requests claimed it; empty where they named none. */
 export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count }: Refusals) {
-  const advice = adviceFor(reason, { webhookId });
+  const advice = adviceOnRefused(reason, { webhookId });
   const times = { first_at: iso(firstAt), last_at: iso(lastAt) };
   return { reason, webhook_id: webhookId, network, ...times, count, advice };
 }
@@ -80,7 +80,7 @@ export async function rejections({ watch }: Inspected) {
       kind: answer.kind,
       webhook_id: answer.webhookId,
       source: answer.source,
-      advice: adviceFor(result, answer),
+      advice: adviceOnRefused(result, answer),
     })),
   };
 }

@@ -3,14 +3,14 @@ import { within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { BulkOptions, EventFilter } from '../../store/event-store.ts';
-import { Refused } from '../guard/refuse.ts';
+import { RefusedError } from '../guard/refuse.ts';
 
 export type Verb = 'replay' | 'dismiss';
 
 type Parts = Pick<AdminNeeds, 'store' | 'wake' | 'log' | 'clock'>;
 
 /** What somebody wants done with events. */
-export interface Wanted {
+export interface Change {
   readonly verb: Verb;
   /** of a dismissal, which must have one */
   readonly reason?: string | undefined;
@@ -19,22 +19,22 @@ export interface Wanted {
 }
 
 /** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
-function change({ store, wake }: Parts, filter: EventFilter, wanted: Wanted, options: BulkOptions = {}) {
+function change({ store, wake }: Parts, filter: EventFilter, wanted: Change, options: BulkOptions = {}) {
   const { verb, reason = '', resetSteps } = wanted;
   if (verb === 'replay') return store.replay(filter, { ...options, resetSteps, onReady: wake });
   return store.dismiss(filter, reason, options);
 }
 
 /** Replays or dismisses one event. @returns its id, and that one was changed */
-export async function changeOne(parts: Parts, id: string, wanted: Wanted) {
+export async function changeOne(parts: Parts, id: string, wanted: Change) {
   const event = await parts.store.event(id);
-  if (!event) throw new Refused(404, 'there is no such event');
+  if (!event) throw new RefusedError(404, 'there is no such event');
   const isReplay = wanted.verb === 'replay';
   if (isReplay && event.body === undefined)
-    throw new Refused(409, 'its body was removed by retention: it cannot run again');
+    throw new RefusedError(409, 'its body was removed by retention: it cannot run again');
   const { events } = await change(parts, { ids: [id] }, wanted);
   const why = isReplay ? 'it runs without a replay' : 'what is pending or dead can be dismissed';
-  if (events === 0) throw new Refused(409, `it is ${event.status} now: ${why}`);
+  if (events === 0) throw new RefusedError(409, `it is ${event.status} now: ${why}`);
   return isReplay ? { id, replayed: events } : { id, dismissed: events };
 }
 
@@ -85,17 +85,17 @@ export class BulkVerbs {
 
   /**
    * Starts one, unless one with this id is known.
-   * @throws Refused 400 without the reason of a dismissal, 409 while another one is under way, 503 at a shutdown
+   * @throws RefusedError 400 without the reason of a dismissal, 409 while another one is under way, 503 at a shutdown
    */
-  start(filter: EventFilter, wanted: Wanted, id: string = randomUUID()): Progress {
+  start(filter: EventFilter, wanted: Change, id: string = randomUUID()): Progress {
     const known = this.known.get(id);
     if (known) return known;
-    if (wanted.verb === 'dismiss' && !wanted.reason) throw new Refused(400, 'say why: reason');
-    if (this.#stop.signal.aborted) throw new Refused(503, 'shutting down');
+    if (wanted.verb === 'dismiss' && !wanted.reason) throw new RefusedError(400, 'say why: reason');
+    if (this.#stop.signal.aborted) throw new RefusedError(503, 'shutting down');
     const other = [...this.known.values()].find(({ isOver }) => !isOver);
     if (other) {
       const soFar = `another ${NOUNS[other.verb]} is under way, with ${other.events} events so far`;
-      throw new Refused(409, `${soFar}: ask again once it has ended`);
+      throw new RefusedError(409, `${soFar}: ask again once it has ended`);
     }
     const [oldest] = this.known.keys();
     if (this.known.size >= REMEMBERED && oldest !== undefined) this.known.delete(oldest);
@@ -114,7 +114,7 @@ export class BulkVerbs {
     await within(this.#parts.clock, STOP_MS, this.idle);
   }
 
-  async #run(progress: Progress, filter: EventFilter, wanted: Wanted): Promise<void> {
+  async #run(progress: Progress, filter: EventFilter, wanted: Change): Promise<void> {
     const { signal } = this.#stop;
     const onStep = (ids: readonly string[]) => {
       progress.events += ids.length;

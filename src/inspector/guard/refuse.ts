@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 
 /** A refusal, thrown by whoever answers a request. */
-export class Refused extends Error {
+export class RefusedError extends Error {
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -26,7 +26,7 @@ export function refuse(req: Request, res: Response, status: number, error: strin
 export function refuseFailed(log: Logger): ErrorRequestHandler {
   return (error, req, res, _next) => {
     if (res.headersSent || res.destroyed) return void res.destroy();
-    if (error instanceof Refused) return refuse(req, res, error.status, error.message);
+    if (error instanceof RefusedError) return refuse(req, res, error.status, error.message);
     const status: unknown = error?.status;
     if (typeof status === 'number' && status >= 400 && status < 500) {
       return refuse(req, res, status, 'the request cannot be read');

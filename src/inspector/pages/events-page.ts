@@ -6,9 +6,9 @@ import { alike } from '../../store/queue/lists/problems.ts';
 import { STATUSES } from '../../store/stored.ts';
 import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
-import { event, eventIdText, events, filterOf, filterShape } from '../api/events.ts';
+import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
-import { Refused } from '../guard/refuse.ts';
+import { RefusedError } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
 import { eventsPath } from './words.ts';
 
@@ -28,7 +28,7 @@ export function eventsPage(inspected: Inspected): Page {
     try {
       return { ...shown, ...(await listed(inspected, query)) };
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof RefusedError)) throw error;
       res.status(error.status);
       return { ...shown, mistake: error.message };
     }
@@ -38,7 +38,7 @@ export function eventsPage(inspected: Inspected): Page {
 async function listed(inspected: Inspected, query: object) {
   const { before, upto, ...filters } = parsed(listQuery, query);
   const { store } = inspected;
-  const filter = filterOf(filters);
+  const filter = filterIn(filters);
   const upTo = upto ?? (await store.lastSeq());
   const [list, matching, fresh] = await Promise.all([
     events(inspected, filter, { after: before, limit: LIMIT, upTo }),
@@ -82,7 +82,7 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
     const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(given) };
     if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.known.get(id) };
     // The id makes one of a button that is pressed twice.
-    const counted = await countFor(verb, inspected, filterOf(filters));
+    const counted = await countFor(verb, inspected, filterIn(filters));
     return { view: 'bulk', ...shown, ...counted, id: randomUUID() };
   };
 }
@@ -91,7 +91,7 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
 export function changeMany({ verbs, log }: Inspected, verb: Verb): RequestHandler {
   return (req, res) => {
     const { id, reset_steps: resetSteps, reason, ...filters } = inputOf(bulkForm, req);
-    verbs.start(filterOf(filters), { verb, resetSteps, reason }, id);
+    verbs.start(filterIn(filters), { verb, resetSteps, reason }, id);
     logDone(log, req, { id });
     const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
     res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);

@@ -2,7 +2,7 @@ import express, { Router } from 'express';
 import { stats } from '../api/attention.ts';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { endpointsOf } from '../api/endpoints.ts';
-import { channels, channelsQuery, problems, quarantine, refusals } from '../api/reports.ts';
+import { channelList, channelsQuery, problemList, quarantine, refusals } from '../api/reports.ts';
 import { spanQuery } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
 import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
@@ -39,9 +39,9 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
     '/events/:id': eventPage(inspected),
     '/channels': async ({ query }) => {
       const asked = parsed(channelsQuery, query);
-      return { view: 'channels', state: asked.state, ...(await channels(inspected, asked)) };
+      return { view: 'channels', state: asked.state, ...(await channelList(inspected, asked)) };
     },
-    '/problems': async () => ({ view: 'problems', ...(await problems(inspected)) }),
+    '/problems': async () => ({ view: 'problems', ...(await problemList(inspected)) }),
     '/refused': async () => ({
       view: 'refused',
       ...(await refusals(inspected)),

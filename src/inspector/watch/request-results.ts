@@ -39,7 +39,7 @@ const BY_STATUS: Readonly<Record<number, Result>> = {
 };
 
 /** Why a request could not be verified, as a result. */
-export function reasonOf({ reason }: Refusal): RejectionResult {
+export function rejectionResultOf({ reason }: Refusal): RejectionResult {
   return reason.toLowerCase().replaceAll(' ', '_') as RejectionResult;
 }
 
@@ -47,11 +47,11 @@ export function reasonOf({ reason }: Refusal): RejectionResult {
 export function resultOf({ status, recorded, refusal }: Answered): Result {
   if (recorded) return recorded.status;
   if (refusal?.reason === 'probe') return 'probe';
-  return status === 401 && refusal ? reasonOf(refusal) : (BY_STATUS[status] ?? 'failed');
+  return status === 401 && refusal ? rejectionResultOf(refusal) : (BY_STATUS[status] ?? 'failed');
 }
 
 /** @param result one of a later version has no advice here */
-export function adviceFor(result = '', { error = '', webhookId }: Partial<Answered> = {}): string {
+export function adviceOnRefused(result = '', { error = '', webhookId }: Partial<Answered> = {}): string {
   if (result === 'no_secret' && webhookId === '')
     return 'The notification names no webhook: WEBHOOK_SECRET alone could verify it. The provider names one.';
   if (result === 'malformed_body' && error.includes('cannot be read'))

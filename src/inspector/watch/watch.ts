@@ -6,7 +6,7 @@ import { slotOf } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
 import type { EventStore, Refusals, Stat, Sum } from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
-import { isRejection, type RejectionResult, reasonOf, resultOf } from './request-results.ts';
+import { isRejection, type RejectionResult, rejectionResultOf, resultOf } from './request-results.ts';
 
 /** What statistics count: requests, runs of handlers, commits, and looks at the backlog, whose milliseconds are its pending events. */
 export const RATES = ['accepted', 'duplicate', 'rejected', 'not_recorded', 'handled', 'failed'] as const;
@@ -66,7 +66,7 @@ export class Watch implements Observer {
     } else if (isRejection(result)) {
       const { webhookId, refusal } = answer;
       // Why it could not be verified, whatever it was told.
-      const reason = refusal ? reasonOf(refusal) : result;
+      const reason = refusal ? rejectionResultOf(refusal) : result;
       const network = networkOf(answer.source);
       this.#count('rejected', answer.ms);
       this.#addRefused({ reason, webhookId, network, firstAt: now, lastAt: now, count: 1 });

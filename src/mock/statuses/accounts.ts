@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from 'express';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import { rateLimit } from '../requests.ts';
-import { ApiError, check } from './answers.ts';
+import { ApiError, checkRules } from './answers.ts';
 import { isBlank, type Parameters, text } from './parameters.ts';
 
 /** A user, who publishes statuses. */
@@ -86,7 +86,7 @@ export function signIn(clock: Clock, random: Random) {
     register(sent: Parameters) {
       const name = text(sent.client_name);
       const redirect_uri = text(sent.redirect_uris);
-      check([
+      checkRules([
         [isBlank(name), "Application name can't be blank"],
         [isBlank(redirect_uri), "Redirect URI can't be blank"],
       ]);

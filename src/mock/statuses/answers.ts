@@ -29,13 +29,13 @@ export function recordOf<T>(records: Map<number, T>, id: string, isReachable: (o
 }
 
 /** @throws ApiError 422 that names every rule that is broken, in the order of the rules; each has its problem beside it */
-export function check(rules: readonly (readonly [isBroken: boolean, problem: string])[]): void {
+export function checkRules(rules: readonly (readonly [isBroken: boolean, problem: string])[]): void {
   const problems = rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem);
   if (problems.length > 0) throw new ApiError(422, `Validation failed: ${problems.join(', ')}`);
 }
 
 /** Answers refusals, also those of Express: a path that is not URL-encoded, a body too large or cut short. */
-export const answerError: ErrorRequestHandler = (error, _request, response, next) => {
+export const answerApiError: ErrorRequestHandler = (error, _request, response, next) => {
   const status = statusOf(error);
   if (status >= 500) return next(error);
   const isOwn = error instanceof ApiError;

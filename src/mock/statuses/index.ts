@@ -3,11 +3,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import type { Method } from '../requests.ts';
 import { accountEntity, alice, bob, countRequests, signIn, user, viewer } from './accounts.ts';
-import { ApiError, answerError, openToPages, recordNotFound } from './answers.ts';
+import { ApiError, answerApiError, openToPages, recordNotFound } from './answers.ts';
 import { mediaAttachments, mediaEntity } from './media-attachments.ts';
 import { readNewStatus } from './new-status.ts';
-import { answerPage, isBlank, parametersOf, readBody } from './parameters.ts';
-import { publishedStatuses, type Status, statusEntity } from './published-statuses.ts';
+import { answerPage, isBlank, parametersOf, readRawBody } from './parameters.ts';
+import { type PublishedStatus, publishedStatuses, statusEntity } from './published-statuses.ts';
 import { scheduledStatusEntity, scheduledStatuses } from './scheduled-statuses.ts';
 
 export { defaultTokens } from './accounts.ts';
@@ -75,14 +75,14 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
       callerOf(request);
       next();
     };
-    router[method](path, admit, readBody, async (request, response) => {
+    router[method](path, admit, readRawBody, async (request, response) => {
       response.json(operate(callerOf(request), await callOf(request, baseUrl), response));
     });
   };
   const reader = user('read');
   const writer = user('write');
   const anyone = () => undefined;
-  const show = (status: Status, origin: string) => statusEntity(status, origin, clock.now());
+  const show = (status: PublishedStatus, origin: string) => statusEntity(status, origin, clock.now());
 
   serve('get', '/api/v1/scheduled_statuses', reader, (caller, { parameters, origin }, response) => {
     const url = `${origin}/api/v1/scheduled_statuses`;
@@ -153,7 +153,7 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
   router.use('/api', () => {
     throw new ApiError(404, 'Not Found');
   });
-  router.use(answerError);
+  router.use(answerApiError);
   return router;
 }
 

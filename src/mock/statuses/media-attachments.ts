@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 import type { Account } from './accounts.ts';
-import { ApiError, check, recordOf } from './answers.ts';
+import { ApiError, checkRules, recordOf } from './answers.ts';
 import { isBlank, leadingInteger, type Parameters, type Scalar, scalar } from './parameters.ts';
 
 /** How many media a status may have. */
@@ -113,7 +113,7 @@ export function tooManyFiles(): ApiError {
 function detailsOf(parameters: Parameters, { description, ...before }: Details): Details {
   const text = 'description' in parameters ? scalar(parameters.description) : description;
   const isLong = [...String(text ?? '')].length > DESCRIPTION_MAX;
-  check([[isLong, `Description is too long (maximum is ${DESCRIPTION_MAX} characters)`]]);
+  checkRules([[isLong, `Description is too long (maximum is ${DESCRIPTION_MAX} characters)`]]);
   const point = scalar(parameters.focus);
   const [x = 0, y = 0] = String(point)
     .split(',')

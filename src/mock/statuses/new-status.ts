@@ -1,5 +1,5 @@
 import { type Account, application } from './accounts.ts';
-import { ApiError, check } from './answers.ts';
+import { ApiError, checkRules } from './answers.ts';
 import { type Media, type MediaAttachments, tooManyFiles } from './media-attachments.ts';
 import { isBlank, leadingInteger, type Parameters, type Scalar, scalar, scalars } from './parameters.ts';
 
@@ -36,7 +36,7 @@ export function readNewStatus(account: Account, sent: Parameters, around: Surrou
   const media = around.media.choose(account, media_ids ?? []);
   const written = `${spoiler_text ?? ''}${text}`.replace(/https?:\/\/\S+/g, 'x'.repeat(23));
   const isKnownVisibility = isBlank(visibility) || VISIBILITIES.includes(String(visibility));
-  check([
+  checkRules([
     [isBlank(text) && media.length === 0, "Text can't be blank"],
     [charactersOf(written) > TEXT_MAX, `Text character limit of ${TEXT_MAX} exceeded`],
     [!isKnownVisibility, 'Visibility is not included in the list'],
@@ -92,7 +92,7 @@ export function choicesOf({ options }: Poll): string[] {
 }
 
 /** How long a poll is open, in seconds; undefined if it has no end. */
-export function durationOf({ expires_in }: Poll): number | undefined {
+export function pollDurationOf({ expires_in }: Poll): number | undefined {
   return expires_in === null || isBlank(expires_in) ? undefined : leadingInteger(expires_in);
 }
 
@@ -100,7 +100,7 @@ export function durationOf({ expires_in }: Poll): number | undefined {
 function pollRules(poll: Poll): (readonly [isBroken: boolean, problem: string])[] {
   const choices = choicesOf(poll);
   const longest = Math.max(...choices.map(charactersOf));
-  const duration = durationOf(poll);
+  const duration = pollDurationOf(poll);
   return [
     [choices.length < MIN_OPTIONS, 'Choices must have more than one item'],
     [choices.length > MAX_OPTIONS, `Choices can't contain more than ${MAX_OPTIONS} items`],

@@ -8,7 +8,7 @@ export type Parameters = { readonly [name: string]: unknown };
 export type Scalar = string | number | boolean;
 
 /** Reads the body of a request; larger uploads are of no use in a mock that keeps everything in memory. */
-export const readBody: RequestHandler = express.raw({ type: () => true, limit: '16mb' });
+export const readRawBody: RequestHandler = express.raw({ type: () => true, limit: '16mb' });
 
 /**
  * The parameters of a request whose body was read. Query string, urlencoded form, multipart form and JSON are equally

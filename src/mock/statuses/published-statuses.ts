@@ -2,11 +2,11 @@ import type { Clock } from '../../base/clock.ts';
 import { type Account, accountEntity, application } from './accounts.ts';
 import { recordOf } from './answers.ts';
 import { type MediaAttachments, mediaEntity } from './media-attachments.ts';
-import { choicesOf, durationOf, type NewStatus, type Poll } from './new-status.ts';
+import { choicesOf, type NewStatus, type Poll, pollDurationOf } from './new-status.ts';
 import { isBlank, truth } from './parameters.ts';
 
 /** A published status. */
-export interface Status extends NewStatus {
+export interface PublishedStatus extends NewStatus {
   readonly id: number;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -21,10 +21,10 @@ export type PublishedStatuses = ReturnType<typeof publishedStatuses>;
 
 /** The published statuses. */
 export function publishedStatuses(clock: Clock, media: MediaAttachments) {
-  const published = new Map<number, Status>();
+  const published = new Map<number, PublishedStatus>();
   let lastId = BEFORE_FIRST_ID;
   return {
-    publish({ account, params, media: files }: NewStatus): Status {
+    publish({ account, params, media: files }: NewStatus): PublishedStatus {
       media.attach(files);
       const inReplyToAccountId = published.get(params.in_reply_to_id ?? Number.NaN)?.account.id;
       const id = ++lastId;
@@ -38,7 +38,7 @@ export function publishedStatuses(clock: Clock, media: MediaAttachments) {
       recordOf(published, id, (status) => maySee(status, viewer)),
 
     /** Deletes a status of this author; its files are free again. @throws ApiError 404 */
-    delete(id: string, author: Account): Status {
+    delete(id: string, author: Account): PublishedStatus {
       const status = recordOf(published, id, ({ account }) => account === author);
       published.delete(status.id);
       media.release(status.media);
@@ -49,12 +49,12 @@ export function publishedStatuses(clock: Clock, media: MediaAttachments) {
       published.values().some((status) => status.id === id && maySee(status, viewer)),
 
     /** The statuses of an author that the viewer may see, id descending. */
-    by: (author: Account, viewer: Account | undefined): Status[] =>
+    by: (author: Account, viewer: Account | undefined): PublishedStatus[] =>
       [...published.values()].reverse().filter((one) => one.account === author && maySee(one, viewer)),
   };
 }
 
-function maySee(status: Status, viewer: Account | undefined): boolean {
+function maySee(status: PublishedStatus, viewer: Account | undefined): boolean {
   return ['public', 'unlisted'].includes(visibilityOf(status)) || status.account === viewer;
 }
 
@@ -64,7 +64,7 @@ function visibilityOf({ params }: NewStatus): string {
 }
 
 /** A status as the API shows it. */
-export function statusEntity(status: Status, baseUrl: string, now: number) {
+export function statusEntity(status: PublishedStatus, baseUrl: string, now: number) {
   const { id, createdAt, account, params, media, inReplyToAccountId } = status;
   const spoilerText = String(params.spoiler_text ?? '');
   return {
@@ -100,8 +100,8 @@ export function statusEntity(status: Status, baseUrl: string, now: number) {
 }
 
 /** A status has at most one poll, so that its id serves for the poll's. */
-function pollEntity(poll: Poll, { id, createdAt }: Status, now: number) {
-  const expiresAt = createdAt + (durationOf(poll) ?? 0) * 1000;
+function pollEntity(poll: Poll, { id, createdAt }: PublishedStatus, now: number) {
+  const expiresAt = createdAt + (pollDurationOf(poll) ?? 0) * 1000;
   const votes = truth(poll.hide_totals) && expiresAt > now ? null : 0;
   return {
     id: String(id),

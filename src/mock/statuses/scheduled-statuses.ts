@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Account } from './accounts.ts';
-import { check, recordOf } from './answers.ts';
+import { checkRules, recordOf } from './answers.ts';
 import { type MediaAttachments, mediaEntity } from './media-attachments.ts';
 import type { NewStatus } from './new-status.ts';
 import type { PublishedStatuses } from './published-statuses.ts';
@@ -40,7 +40,7 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
     const at = parseMoment(scheduledAt);
     const scheduled = of(author);
     const today = scheduled.filter((other) => dayOf(other.at) === dayOf(at));
-    check([
+    checkRules([
       [Number.isNaN(at), 'Scheduled at is not an ISO 8601 date and time'],
       [at <= clock.now() + MIN_LEAD, 'Scheduled at The scheduled date must be in the future'],
       [scheduled.length >= TOTAL_LIMIT, `${EXCEEDED} ${TOTAL_LIMIT} scheduled posts`],

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { testReceiver } from 'webhook-receiver-kit/testing';
-import { forward, keyOf, signatureOf } from './forward.ts';
+import { forward, keyBytesOf, signatureOf } from './forward.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
@@ -40,7 +40,7 @@ test('a notification goes on, signed, with the id of the event', async () => {
   const [{ headers, body } = { headers: {}, body: '{}' }] = other.arrived;
   assert.deepEqual(JSON.parse(body), notification);
   assert.equal(headers['webhook-id'], id);
-  const signed = signatureOf(`${id}.${headers['webhook-timestamp']}.${body}`, keyOf(SECRET));
+  const signed = signatureOf(`${id}.${headers['webhook-timestamp']}.${body}`, keyBytesOf(SECRET));
   assert.equal(headers['webhook-signature'], `v1,${signed}`);
 });
 
