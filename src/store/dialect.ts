@@ -27,10 +27,10 @@ type NamesOf<C extends string> = C extends `${infer First}, ${infer Rest}`
 /** The rows of a statement: `r.name` is a member of the row. PostgreSQL reads all rows from one JSON parameter; SQLite has a parameter a member. */
 export type Rows<Names extends string> = { readonly [Name in Names]: string } & {
   /**
-   * whether a column has the value of a member. PostgreSQL looks the values of all rows up in the index first, whatever it believes of a table
+   * whether a column has the value of the member of its name. PostgreSQL looks the values of all rows up in the index first, whatever it believes of a table
    * that is nearly always empty
    */
-  is(column: string, name: Names): string;
+  is(column: `${string}.${Names}`): string;
   /** stands after the SET of an UPDATE, or in a SELECT from nothing else */
   readonly from: string;
   /** stands after the table of a DELETE */
@@ -41,12 +41,8 @@ export type Rows<Names extends string> = { readonly [Name in Names]: string } & 
 
 /** What differs between the engines. */
 export interface Dialect {
-  /**
-   * A statement over rows.
-   * @param columns the members of a row with their types, as PostgreSQL reads them from JSON: `seq bigint, name text`
-   * @param sql makes the statement, in which `r.name` is a member of the row
-   */
-  over<C extends string>(columns: C, sql: (r: Rows<NamesOf<C>>) => string): string;
+  /** The rows of a statement. @param columns their members with types, as PostgreSQL reads them from JSON: `seq bigint, name text` */
+  rows<C extends string>(columns: C): Rows<NamesOf<C>>;
   /** locks the rows of a table by their key, and reads them. SQLite only reads. @param rest of PostgreSQL: in which order, and what else */
   lock(table: string, key: string, what: string, rest?: string): string;
   /** whether a column has one of the texts of a parameter, which is a list */
@@ -71,17 +67,16 @@ const namesIn = (columns: string) => columns.split(', ').map((column) => column.
 /** Inserts rows. @param columns with their types, as `seq bigint, name text` */
 export function insert(d: Dialect, table: string, columns: string, rest = ''): string {
   const names = namesIn(columns);
-  return d.over(columns, (r: Rows<string>) => {
-    const values = names.map((name) => r[name]);
-    return `INSERT INTO ${table} (${names}) SELECT ${values} ${r.from} WHERE true ${rest}`;
-  });
+  const r = d.rows(columns);
+  const values = names.map((name) => r[name]);
+  return `INSERT INTO ${table} (${names}) SELECT ${values} ${r.from} WHERE true ${rest}`;
 }
 
 export const sqlite: Dialect = {
-  over: (columns, sql) => {
+  rows: <C extends string>(columns: C) => {
     const names = Object.fromEntries(namesIn(columns).map((name) => [name, `$${name}`]));
-    const is = (column: string, name: string) => `${column} = $${name}`;
-    return sql({ ...names, is, from: '', using: '', beside: '' } as Parameters<typeof sql>[0]);
+    const is = (column: string) => `${column} = $${column.split('.')[1]}`;
+    return { ...names, is, from: '', using: '', beside: '' } as Rows<NamesOf<C>>;
   },
   lock: (table, key, what) => `SELECT ${what} FROM ${table} WHERE ${key} = $${key}`,
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
@@ -96,13 +91,15 @@ export const sqlite: Dialect = {
 };
 
 export const postgres: Dialect = {
-  over: (columns, sql) => {
+  rows: <C extends string>(columns: C) => {
     const rows = `json_to_recordset($rows) r(${columns})`;
     const names = Object.fromEntries(namesIn(columns).map((name) => [name, `r.${name}`]));
-    const is = (column: string, name: string) =>
-      `${column} = ANY (ARRAY(SELECT r.${name} FROM ${rows})) AND ${column} = r.${name}`;
+    const is = (column: string) => {
+      const member = `r.${column.split('.')[1]}`;
+      return `${column} = ANY (ARRAY(SELECT ${member} FROM ${rows})) AND ${column} = ${member}`;
+    };
     const places = { from: `FROM ${rows}`, using: `USING ${rows}`, beside: `${rows}, ` };
-    return sql({ ...names, is, ...places } as Parameters<typeof sql>[0]);
+    return { ...names, is, ...places } as Rows<NamesOf<C>>;
   },
   lock: (table, key, what, rest = `ORDER BY ${key} FOR UPDATE`) =>
     `SELECT ${what} FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT r.${key}

@@ -3,6 +3,7 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { networkOf } from '../base/request-source.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
+import { op } from './operations.ts';
 import type { Entry } from './quarantine/entries.ts';
 import type { QuarantinePage } from './quarantine/lists/entries.ts';
 import type { LeaseKey } from './queue/lanes.ts';
@@ -60,16 +61,18 @@ export class EventStore {
   readonly #onCommit: (ms: number) => void;
   readonly #records = new Gathered(async (list: readonly Arrival[]) => {
     const began = this.#clock.monotonic();
-    const isNew = await this.#engine.write('record', { list });
+    const isNew = await this.#engine.write(op.record, { list });
     this.#onCommit(this.#clock.monotonic() - began);
     return isNew;
   });
-  readonly #settlements = new Gathered((list: readonly Settling[]) => this.#engine.write('settle', { list }));
+  readonly #settlements = new Gathered((list: readonly Settling[]) =>
+    this.#engine.write(op.settle, { list }),
+  );
   /** entries, each with the most bytes that all of them may have: what gathers while room is made waits for it */
   readonly #entries = new Gathered(async (list: readonly (Entry & { readonly maxBytes: number })[]) => {
     const bytes = list.reduce((sum, entry) => sum + entry.bytes, 0);
     if (this.#room < bytes) this.#room = await this.#makeRoom(bytes, list[0]?.maxBytes ?? 0);
-    await this.#engine.write('quarantine', { list });
+    await this.#engine.write(op.quarantine, { list });
     this.#room -= bytes;
     const lost = this.#lost;
     this.#lost = 0;
@@ -102,11 +105,11 @@ export class EventStore {
    * Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed.
    * @returns how many lanes stay free since their events are over a limit, too
    */
-  readonly claim = (request: ClaimRequest) => this.#engine.write('claim', request);
+  readonly claim = (request: ClaimRequest) => this.#engine.write(op.claim, request);
 
   /** Renews leases. @returns those that their owner still has */
   readonly renew = (list: readonly LeaseKey[], leaseMs: number) =>
-    this.#engine.write('renew', { list, leaseMs });
+    this.#engine.write(op.renew, { list, leaseMs });
 
   /** Ends a claim and records its start. What ends together shares a commit. */
   settle(claim: Claim, settlement: Settlement): Promise<Settled> {
@@ -116,50 +119,50 @@ export class EventStore {
   }
 
   /** Ends leases of others that ran out, some hundred at most. @returns resources that have something ready, and which events are dead */
-  readonly recover = (recovery: Recovery) => this.#engine.write('recover', { ...recovery, limit: STEP });
+  readonly recover = (recovery: Recovery) => this.#engine.write(op.recover, { ...recovery, limit: STEP });
 
   /** Makes ready what waited until now, a wave of some hundred at most. @returns its resources */
-  readonly wake = () => this.#engine.write('wake', { limit: WAVE });
+  readonly wake = () => this.#engine.write(op.wake, { limit: WAVE });
 
   /** Opens lanes for ready events that have none, of which there should be none, and passes a suspect over. @returns how many */
   async sweep(): Promise<number> {
-    await this.#engine.write('passOver', {});
+    await this.#engine.write(op.passOver, {});
     let opened = 0;
-    const sweep = (after: string) => this.#engine.write('sweep', { after, limit: 1000 });
+    const sweep = (after: string) => this.#engine.write(op.sweep, { after, limit: 1000 });
     for await (const step of stepsFrom('', sweep)) opened += step.opened;
     return opened;
   }
 
   /** What is stored of a step of `ctx.once`, and whether the claim still has its lease: it was not settled, released or taken over. */
   readonly step = ({ lease, resource, seq }: LeaseKey, name: string) =>
-    this.#engine.read('step', { lease, resource, seq, name });
+    this.#engine.read(op.step, { lease, resource, seq, name });
 
   /**
    * Stores the result of a step, if none is stored and the claim still has its lease.
    * @returns the stored result, this one or an earlier one; undefined if none is stored
    */
   async saveStep({ lease, resource, seq }: LeaseKey, step: DoneStep) {
-    await this.#engine.write('saveStep', { lease, resource, seq, ...step });
+    await this.#engine.write(op.saveStep, { lease, resource, seq, ...step });
     return (await this.step({ lease, resource, seq }, step.name)).done;
   }
 
   /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
-  readonly deleteState = (resource: string) => this.#engine.write('deleteState', { resource });
+  readonly deleteState = (resource: string) => this.#engine.write(op.deleteState, { resource });
 
-  readonly event = (id: string) => this.#engine.read('event', { id });
+  readonly event = (id: string) => this.#engine.read(op.event, { id });
 
   /** The starts of an event that ended, in their order. */
-  readonly attempts = (id: string) => this.#engine.read('attempts', { id });
+  readonly attempts = (id: string) => this.#engine.read(op.attempts, { id });
 
   /** The start of an event that runs now; undefined if none does. */
-  readonly running = (id: string) => this.#engine.read('running', { id });
+  readonly running = (id: string) => this.#engine.read(op.running, { id });
 
   /** At most `each` events of its resource on either side of an event; undefined if there is no such event. */
-  readonly timeline = (id: string, each: number) => this.#engine.read('timeline', { id, each });
+  readonly timeline = (id: string, each: number) => this.#engine.read(op.timeline, { id, each });
 
   /** One stretch of the events that match, in the order of receipt; of one resource by event time. */
   readonly search = (filter: EventFilter, stretch: Stretch, order: Order = 'newest') =>
-    this.#engine.read('search', { filter, stretch, order });
+    this.#engine.read(op.search, { filter, stretch, order });
 
   /** How many events match. It looks at all of them, in steps. */
   readonly count = async (filter: EventFilter): Promise<number> => (await this.tally(filter)).events;
@@ -170,7 +173,7 @@ export class EventStore {
    */
   async tally(filter: EventFilter, steps = Infinity) {
     const sum = { events: 0, replayable: 0, underWay: 0, dismissible: 0, isAll: false };
-    const tally = (after: string | undefined) => this.#engine.read('tally', { filter, after });
+    const tally = (after: string | undefined) => this.#engine.read(op.tally, { filter, after });
     let left = steps;
     for await (const step of stepsFrom(undefined, tally)) {
       for (const name of ['events', 'replayable', 'underWay', 'dismissible'] as const)
@@ -194,16 +197,16 @@ export class EventStore {
   }
 
   /** A page of it: what matches, the last event that was looked at, and where the next page begins, if there is one. */
-  readonly receivedPage = (query: ReceivedQuery) => this.#engine.read('received', query);
+  readonly receivedPage = (query: ReceivedQuery) => this.#engine.read(op.received, query);
 
   /** The last event before a place; undefined if there is none. */
-  readonly receiptBefore = (seq: number) => this.#engine.read('receiptBefore', { seq });
+  readonly receiptBefore = (seq: number) => this.#engine.read(op.receiptBefore, { seq });
 
   /** Among the 20,000 events before a place, the lowest place of those received at a time or later; undefined if there is none. */
-  readonly firstSince = (seq: number, time: number) => this.#engine.read('firstSince', { seq, time });
+  readonly firstSince = (seq: number, time: number) => this.#engine.read(op.firstSince, { seq, time });
 
   /** The last place up to which all events are there: what commits later comes behind it. */
-  readonly lastSeq = () => this.#engine.read('lastSeq', {});
+  readonly lastSeq = () => this.#engine.read(op.lastSeq, {});
 
   /**
    * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
@@ -218,14 +221,14 @@ export class EventStore {
     try {
       for await (const seqs of this.#matching(filter, upTo)) {
         if (signal?.aborted) break;
-        const reset = await this.#engine.write('reset', { seqs, status: filter.status, resetSteps, heldBy });
+        const reset = await this.#engine.write(op.reset, { seqs, status: filter.status, resetSteps, heldBy });
         sum.running += reset.running;
         sum.events += reset.events.length;
         await onStep?.(reset.events.map(({ id }) => id));
       }
     } finally {
       // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
-      const release = () => this.#engine.write('release', { heldBy, limit: WAVE });
+      const release = () => this.#engine.write(op.release, { heldBy, limit: WAVE });
       let ready = 0;
       for (let step = await release(); step.length > 0; step = await release()) {
         ready += step.length;
@@ -253,7 +256,7 @@ export class EventStore {
     for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
       for await (const seqs of this.#matching({ ...filter, status }, upTo)) {
         if (signal?.aborted) return { events, running: 0 };
-        const ids = await this.#engine.write('dismiss', { seqs, status, reason });
+        const ids = await this.#engine.write(op.dismiss, { seqs, status, reason });
         events += ids.length;
         await onStep?.(ids);
       }
@@ -264,28 +267,28 @@ export class EventStore {
 
   /** From then on no process starts a handler; those that run end. Receiving goes on. */
   async pause({ reason, by }: Omit<Pause, 'since'>): Promise<void> {
-    await this.#engine.write('pause', { value: JSON.stringify({ reason, by, since: this.#clock.now() }) });
+    await this.#engine.write(op.pause, { value: JSON.stringify({ reason, by, since: this.#clock.now() }) });
   }
 
   /** Handlers start again. @returns whether handling was paused */
-  readonly resume = () => this.#engine.write('resume', {});
+  readonly resume = () => this.#engine.write(op.resume, {});
 
   /** Empties at most `limit` events that were handled, skipped or dismissed before a time; their identities stay. @returns how many */
   readonly prune = (before: number, limit: number, among?: readonly number[]) =>
-    this.#engine.write('prune', { before, limit, among });
+    this.#engine.write(op.prune, { before, limit, among });
 
-  readonly overview = () => this.#engine.read('overview', {});
+  readonly overview = () => this.#engine.read(op.overview, {});
 
-  readonly channels = (page: ChannelPage) => this.#engine.read('channels', page);
+  readonly channels = (page: ChannelPage) => this.#engine.read(op.channels, page);
 
   /** The finished steps of an event. */
-  readonly steps = (id: string) => this.#engine.read('steps', { id });
+  readonly steps = (id: string) => this.#engine.read(op.steps, { id });
 
   /** The state of a resource (`ctx.state`), in the order of names; events of any age may have set it. */
-  readonly state = (resource: string) => this.#engine.read('state', { resource });
+  readonly state = (resource: string) => this.#engine.read(op.state, { resource });
 
   /** What every media or every channel has in its state, under one name or all. A stretch may have few values, or none. */
-  readonly states = (query: StatesQuery) => this.#engine.read('states', query);
+  readonly states = (query: StatesQuery) => this.#engine.read(op.states, query);
 
   /** Stores a secret; several of one webhook are live side by side. One that is there already retires no more. */
   readonly addSecret = (webhookId: string, secret: string) =>
@@ -340,14 +343,14 @@ export class EventStore {
   async #makeRoom(bytes: number, maxBytes: number): Promise<number> {
     const twentieth = Math.ceil(maxBytes / 20);
     // Beside the writes, as it goes through all entries: some 100 ms at 256 MiB.
-    const { shares, ...held } = await this.#engine.read('shares', { least: twentieth });
+    const { shares, ...held } = await this.#engine.read(op.shares, { least: twentieth });
     const all: (typeof shares)[number] = { bytes: held.bytes };
     const goal = held.bytes + bytes > maxBytes ? maxBytes - twentieth - bytes : held.bytes;
     while (all.bytes > goal) {
       const [most = all] = shares
         .filter((one) => one.bytes >= twentieth)
         .sort((one, other) => other.bytes - one.bytes);
-      const page = await this.#engine.read('newestOf', { ...most, limit: STEP });
+      const page = await this.#engine.read(op.newestOf, { ...most, limit: STEP });
       const list = page.filter((entry) => {
         if (all.bytes <= goal || (entry.isOurs && held.ours <= maxBytes / 10)) return false;
         if (entry.isOurs) held.ours -= entry.bytes;
@@ -357,7 +360,7 @@ export class EventStore {
         return true;
       });
       most.before = page.at(-1)?.seq;
-      if (list.length > 0) this.#lost += await this.#engine.write('giveWay', { list });
+      if (list.length > 0) this.#lost += await this.#engine.write(op.giveWay, { list });
       else if (most === all && page.length === 0) break;
       else if (most.webhookId !== undefined || page.length === 0) most.bytes = 0; // the others have to
     }
@@ -365,56 +368,56 @@ export class EventStore {
   }
 
   /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
-  readonly countLost = (notifications: number) => this.#engine.write('countLost', { n: notifications });
+  readonly countLost = (notifications: number) => this.#engine.write(op.countLost, { n: notifications });
 
   /** Removes entries for good: those that came before a time, of one webhook or all. @returns how many */
   async dropQuarantined(before: number, webhook?: string): Promise<number> {
-    const step = await this.#engine.write('drop', { webhook, before, limit: WAVE });
+    const step = await this.#engine.write(op.drop, { webhook, before, limit: WAVE });
     return step < WAVE ? step : step + (await this.dropQuarantined(before, webhook));
   }
 
   /** Entries in the order of arrival, with their tokens; none after the last. */
-  readonly quarantined = (page: QuarantinePage = {}) => this.#engine.read('quarantined', page);
+  readonly quarantined = (page: QuarantinePage = {}) => this.#engine.read(op.quarantined, page);
 
   /** How many entries wait, of one webhook or all. */
-  readonly quarantineSize = (webhook?: string) => this.#engine.read('quarantineSize', { webhook });
+  readonly quarantineSize = (webhook?: string) => this.#engine.read(op.quarantineSize, { webhook });
 
   /** The quarantine: how many notifications for each webhook, and the newest of them. */
-  readonly quarantineSummary = (newest: number) => this.#engine.read('quarantineSummary', { newest });
+  readonly quarantineSummary = (newest: number) => this.#engine.read(op.quarantineSummary, { newest });
 
   /** Moves an entry to the events with all its deliveries, in one commit. Undefined if it is not there, as when another process was first. */
   async admit(token: string): Promise<Recorded | undefined> {
     const digest = digestOf(token);
-    const admitted = await this.#engine.write('admit', { digest });
+    const admitted = await this.#engine.write(op.admit, { digest });
     if (!admitted) return undefined;
     if (admitted.isNew) this.onRecorded(admitted.resource);
     return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
   }
 
   /** Stores what a process counted since its last report, and that it lives. What is too old goes. */
-  readonly report = (report: Report) => this.#engine.write('report', report);
+  readonly report = (report: Report) => this.#engine.write(op.report, report);
 
   /** A process stops in order: nobody misses it. */
-  readonly leave = (name: string) => this.#engine.write('leave', { name });
+  readonly leave = (name: string) => this.#engine.write(op.leave, { name });
 
   /** The processes that were seen within an hour and did not stop in order, by name. */
-  readonly instances = () => this.#engine.read('instances', {});
+  readonly instances = () => this.#engine.read(op.instances, {});
 
   /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
-  readonly refusals = () => this.#engine.read('refusals', {});
+  readonly refusals = () => this.#engine.read(op.refusals, {});
 
   /** Dead events, and those that wait after a failure, by error, kind and site: the largest groups first. It looks at the newest 10,000. */
-  readonly problems = () => this.#engine.read('problems', {});
+  readonly problems = () => this.#engine.read(op.problems, {});
 
   /** What all processes have counted since a time, by minutes or kinds. */
-  readonly stats = (since: number, by: 'minute' | 'kind') => this.#engine.read('stats', { since, by });
+  readonly stats = (since: number, by: 'minute' | 'kind') => this.#engine.read(op.stats, { since, by });
 
   /** How large the database is, and how much room its disk has. */
   readonly size = () => this.#engine.size();
 
   /** Resolves if the store can commit what waits for the same locks as an ack. All who ask meanwhile share it: each holds a connection. */
   ping(): Promise<void> {
-    this.#ping ??= this.#engine.write('ping', {}).finally(() => {
+    this.#ping ??= this.#engine.write(op.ping, {}).finally(() => {
       this.#ping = undefined;
     });
     return this.#ping;

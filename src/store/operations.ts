@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.ts';
+import { type Dialect, sqlite } from './dialect.ts';
 import { quarantineOperations } from './quarantine/entries.ts';
 import { claimOperations } from './queue/claim.ts';
 import { pruneOperations } from './queue/prune.ts';
@@ -6,6 +6,7 @@ import { recordOperations } from './queue/record.ts';
 import { resetOperations } from './queue/reset.ts';
 import { settleOperations } from './queue/settle.ts';
 import { wakeOperations } from './queue/wake.ts';
+import { type Reads, readsOf } from './reads.ts';
 import { reportOperations } from './reports/report.ts';
 import { secretOperations } from './secrets/sealed.ts';
 
@@ -29,6 +30,13 @@ export function operationsOf(d: Dialect) {
 }
 
 export type Operations = ReturnType<typeof operationsOf>;
+
+type Names<O> = { readonly [Name in keyof O]: Name };
+
+/** The name of each operation and read, by which it crosses to a thread: an editor goes from `op.record` to the function. */
+export const op = Object.fromEntries(
+  Object.keys({ ...operationsOf(sqlite), ...readsOf(sqlite) }).map((name) => [name, name]),
+) as Names<Operations & Reads>;
 
 /** The operations whose commits need not be on disk: what a power cut takes of them runs again, or was never acknowledged. */
 export const RELAXED: ReadonlySet<string> = new Set<keyof Operations>([

@@ -31,7 +31,6 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET\s+lease = NULL/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET until/, 'lanes_pkey'],
-  [/^UPDATE lanes SET over_limit/, 'lanes_pkey'],
   [/^SELECT .* FROM lanes WHERE lease IS NOT NULL AND until/s, 'lanes_until'],
   [/^SELECT\s+events.seq AS seq, id, kind, events.resource/, 'events_pkey'],
   [/^SELECT seq, resource, received_at FROM events WHERE held_by IS NULL/, 'events_waiting'],

@@ -36,15 +36,15 @@ const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 export async function openPostgres(options: StoreOptions): Promise<Engine> {
   const { clock, mustExist } = options;
   const servers = new Servers(options.DATABASE_URL, options.DATABASE_POOL);
-  const operations = operationsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
-  const reads = readsOf(postgres) as unknown as Readonly<Record<string, Operate>>;
+  const operations: Readonly<Record<string, Operate>> = operationsOf(postgres);
+  const reads: Readonly<Record<string, Operate>> = readsOf(postgres);
   await opening(servers, NAME, () =>
     inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, mustExist)),
   );
   const attempt = async (begin: string, operate: Operate | undefined, input: unknown): Promise<unknown> => {
     for (let tries = 1; ; tries++) {
       try {
-        return await inTransaction(servers, begin, (db) => operate?.(db, input));
+        return await inTransaction(servers, begin, (db) => operate?.(db, input as never));
       } catch (cause) {
         if (isConflict(cause) && tries < TRIES) {
           await pause(systemClock, randomInt(1, 20));
@@ -81,7 +81,7 @@ async function sizeOf(db: Db) {
   return { bytes: Number(row?.size) };
 }
 
-type Operate = (db: Db, input: unknown) => unknown;
+type Operate = (db: Db, input: never) => unknown;
 
 /** Closes servers again that cannot be used. @param name the database, for people. @throws KitError STORE_UNUSABLE */
 export async function opening(servers: Servers, name: string, work: () => Promise<void>): Promise<void> {

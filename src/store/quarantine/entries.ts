@@ -22,18 +22,14 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     'ON CONFLICT (digest) DO UPDATE SET deliveries = quarantine.deliveries + 1',
   );
   // Its webhook may have a secret since it was found.
-  const giveWay = d.over(
-    'seq bigint, is_ours int',
-    (r) => `DELETE FROM quarantine ${r.using} WHERE ${r.is('quarantine.seq', 'seq')}
-    AND (${r.is_ours} = 1 OR NOT ${IS_OURS}) RETURNING quarantine.seq`,
-  );
+  const giving = d.rows('seq bigint, is_ours int');
+  const giveWay = `DELETE FROM quarantine ${giving.using} WHERE ${giving.is('quarantine.seq')}
+    AND (${giving.is_ours} = 1 OR NOT ${IS_OURS}) RETURNING quarantine.seq`;
   const addLost = `INSERT INTO meta (name, value) VALUES ('quarantine_lost', $n)
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + CAST($n AS bigint) AS text)`;
-  const takeOut = d.over(
-    'digest text',
-    (r) => `DELETE FROM quarantine ${r.using} WHERE ${r.is('quarantine.digest', 'digest')}
-    RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`,
-  );
+  const byDigest = d.rows('digest text');
+  const takeOut = `DELETE FROM quarantine ${byDigest.using} WHERE ${byDigest.is('quarantine.digest')}
+    RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`;
 
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
     WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before ORDER BY seq LIMIT $limit) RETURNING seq`;

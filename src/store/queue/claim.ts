@@ -21,46 +21,27 @@ export function claimOperations(d: Dialect) {
   const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
     WHERE lease IS NULL AND over_limit >= $least AND over_limit <= $most
     ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit ${d.skipLocked}`;
-  const setAside = d.over(
-    'resource text, over_limit int',
-    (r) => `UPDATE lanes SET over_limit = ${r.over_limit} ${r.from}
-    WHERE ${r.is('lanes.resource', 'resource')}`,
-  );
-  const leaseLane = d.over(
-    'resource text, lease text',
-    (r) => `UPDATE lanes SET
-      lease = ${r.lease}, owner = $owner, until = ${d.now} + $lease_ms, started_at = $now,
-    event = ${firstReady('seq')}
-    ${r.from} WHERE ${r.is('lanes.resource', 'resource')} AND coalesce(lanes.lease, '') = '' AND ${NOT_PAUSED}
-    RETURNING lanes.resource, lanes.event AS seq, lanes.lease`,
-  );
+  const leases = d.rows('resource text, lease text');
+  const leaseLane = `UPDATE lanes SET lease = ${leases.lease}, owner = $owner, until = ${d.now} + $lease_ms,
+    started_at = $now, event = ${firstReady('seq')}
+    ${leases.from} WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = '' AND ${NOT_PAUSED}
+    RETURNING lanes.resource, lanes.event AS seq, lanes.lease`;
   // Of a replayed event, newer ones that are being replayed too do not count: they run again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
       WHERE o.resource = events.resource AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
     WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
-  const read = d.over(
-    'seq bigint, lease text',
-    (r) => `SELECT
-      events.seq AS seq, id, kind, resource, received_at, body, starts + 1 AS starts, attempts, replays, asked_at,
-    ${r.lease} AS lease, ${late} FROM ${r.beside}events WHERE ${r.is('events.seq', 'seq')}`,
-  );
-  const keepLate = d.over(
-    'resource text',
-    (r) => `UPDATE lanes SET late = 1 ${r.from} WHERE ${r.is('lanes.resource', 'resource')}`,
-  );
-  const states = d.over(
-    'resource text',
-    (r) =>
-      `SELECT state.resource AS resource, name, value FROM ${r.beside}state WHERE ${r.is('state.resource', 'resource')}`,
-  );
+  const leased = d.rows('seq bigint, lease text');
+  const read = `SELECT events.seq AS seq, id, kind, resource, received_at, body, starts + 1 AS starts, attempts, replays,
+    asked_at, ${leased.lease} AS lease, ${late} FROM ${leased.beside}events WHERE ${leased.is('events.seq')}`;
+  const byLane = d.rows('resource text');
+  const keepLate = `UPDATE lanes SET late = 1 ${byLane.from} WHERE ${byLane.is('lanes.resource')}`;
+  const states = `SELECT state.resource AS resource, name, value FROM ${byLane.beside}state
+    WHERE ${byLane.is('state.resource')}`;
 
   const lock = d.hasLocks && d.lock('lanes', 'resource', 'resource');
-  const renew = d.over(
-    'resource text, lease text',
-    (r) => `UPDATE lanes SET until = ${d.now} + $lease_ms ${r.from}
-    WHERE ${r.is('lanes.resource', 'resource')} AND coalesce(lanes.lease, '') = ${r.lease} RETURNING lanes.lease`,
-  );
+  const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${leases.from}
+    WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = ${leases.lease} RETURNING lanes.lease`;
 
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -94,7 +75,6 @@ export function claimOperations(d: Dialect) {
         return rest.map(({ resource }) => ({ resource, overLimit: index + 1 }));
       });
       await freeLanes(db, [...empty, ...over]);
-      await db.each(setAside, over);
       const isOver = new Set(over.map(({ resource }) => resource));
       const events = rows.filter(({ resource }) => !isOver.has(resource));
       const late = events.filter((event) => event.late === 1);

@@ -1,14 +1,5 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 
-/** The lanes to be opened for events: each once, in the order of names, since when the first of its events has waited. */
-export function lanesOf(events: readonly (Lane & { readonly receivedAt: number })[]) {
-  const lanes = new Map<string, number>();
-  for (const { resource, receivedAt } of events)
-    lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
-  const rows = [...lanes].map(([resource, readyAt]) => ({ resource, readyAt }));
-  return inOrder(rows, 'resource');
-}
-
 /** Rows in the order in which they are locked. */
 export function inOrder<K extends string, R extends Readonly<Record<K, string | number>>>(
   rows: readonly R[],
@@ -23,11 +14,21 @@ export const named = (names: readonly string[]): Lane[] =>
 
 export type Lane = { readonly resource: string };
 
-/** Opens lanes, or tells open ones of older work. It updates a lane that is there, so that this waits for whoever closes it just now. */
-export function openLanes(d: Dialect): string {
+/**
+ * Opens the lanes of events that become ready, or tells open lanes of older work. The upsert changes a lane that is there, so that it waits for
+ * a transaction that closes this lane just now.
+ */
+export function opening(d: Dialect) {
   const older = `ON CONFLICT (resource) DO UPDATE SET over_limit = 0, ready_at =
     CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`;
-  return insert(d, 'lanes', 'resource text, ready_at bigint', older);
+  const open = insert(d, 'lanes', 'resource text, ready_at bigint', older);
+  return async (db: Db, events: readonly (Lane & { readonly receivedAt: number })[]): Promise<void> => {
+    const lanes = new Map<string, number>();
+    for (const { resource, receivedAt } of events)
+      lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
+    const rows = [...lanes].map(([resource, readyAt]) => ({ resource, readyAt }));
+    await db.each(open, inOrder(rows, 'resource'));
+  };
 }
 
 /** What tells a claim from every other. */
@@ -52,24 +53,23 @@ export const firstReady = (what: string) =>
   `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
     ORDER BY e.event_time, e.seq LIMIT 1)`;
 
-/** Frees lanes, or closes those in which nothing is ready. The caller has locked them. @returns the names of those that have more */
+/**
+ * Frees lanes, or closes those in which nothing is ready. The caller has locked them; `overLimit` is the limit that the event of a lane is
+ * over. The function returns the names of the lanes that have something ready.
+ */
 export function freeing(d: Dialect) {
-  const close = d.over(
-    'resource text',
-    (r) => `DELETE FROM lanes ${r.using} WHERE ${r.is('lanes.resource', 'resource')}
-    AND ${firstReady('seq')} IS NULL RETURNING lanes.resource`,
-  );
-  const free = d.over(
-    'resource text',
-    (r) => `UPDATE lanes SET
-      lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL, late = NULL, over_limit = 0,
-    ready_at = ${firstReady('received_at')} ${r.from} WHERE ${r.is('lanes.resource', 'resource')}`,
-  );
-  return async (db: Db, lanes: readonly Lane[]): Promise<Set<string>> => {
-    const names = lanes.map(({ resource }) => resource);
-    const closed = await db.each<Lane>(close, named(names));
-    const more = new Set(names).difference(new Set(closed.map(({ resource }) => resource)));
-    await db.each(free, named([...more]));
-    return more;
+  const byLane = d.rows('resource text');
+  const close = `DELETE FROM lanes ${byLane.using} WHERE ${byLane.is('lanes.resource')}
+      AND ${firstReady('seq')} IS NULL RETURNING lanes.resource`;
+  const freed = d.rows('resource text, over_limit int');
+  const free = `UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL,
+      late = NULL, over_limit = ${freed.over_limit}, ready_at = ${firstReady('received_at')}
+    ${freed.from} WHERE ${freed.is('lanes.resource')}`;
+  return async (db: Db, lanes: readonly (Lane & { readonly overLimit?: number })[]): Promise<Set<string>> => {
+    const limits = new Map(lanes.map(({ resource, overLimit = 0 }) => [resource, overLimit]));
+    for (const { resource } of await db.each<Lane>(close, named([...limits.keys()]))) limits.delete(resource);
+    const rows = [...limits].map(([resource, overLimit]) => ({ resource, overLimit }));
+    await db.each(free, inOrder(rows, 'resource'));
+    return new Set(limits.keys());
   };
 }

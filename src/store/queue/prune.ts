@@ -4,13 +4,12 @@ import { inOrder } from './lanes.ts';
 export function pruneOperations(d: Dialect) {
   const isPrunable = "ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead' AND ended_at < $before";
   const find = `SELECT seq FROM events WHERE ${isPrunable} ORDER BY ended_at LIMIT $limit`;
-  const empty = d.over(
-    'seq bigint',
-    (r) =>
-      `UPDATE events SET body = NULL ${r.from} WHERE ${r.is('events.seq', 'seq')} AND ${isPrunable} RETURNING events.seq AS event`,
-  );
+  const bySeq = d.rows('seq bigint');
+  const empty = `UPDATE events SET body = NULL ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND ${isPrunable}
+    RETURNING events.seq AS event`;
+  const byEvent = d.rows('event bigint');
   const remove = (table: string) =>
-    d.over('event bigint', (r) => `DELETE FROM ${table} ${r.using} WHERE ${r.is(`${table}.event`, 'event')}`);
+    `DELETE FROM ${table} ${byEvent.using} WHERE ${byEvent.is(`${table}.event`)}`;
   const [attempts, steps] = [remove('attempts'), remove('steps')];
   return {
     /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */

@@ -1,6 +1,6 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { VerifiedNotification } from '../stored.ts';
-import { inOrder, lanesOf, openLanes } from './lanes.ts';
+import { inOrder, opening } from './lanes.ts';
 
 /** A notification that arrives. */
 export interface Arrival extends VerifiedNotification {
@@ -26,13 +26,11 @@ export function recordOperations(d: Dialect) {
       'deliveries int, last_delivery_at bigint',
     'ON CONFLICT (id) DO NOTHING RETURNING id',
   );
-  const open = openLanes(d);
+  const open = opening(d);
   const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'ORDER BY seq FOR UPDATE');
-  const repeat = d.over(
-    'id text, n int, at bigint',
-    (r) => `UPDATE events SET deliveries = deliveries + ${r.n}, last_delivery_at = ${r.at}
-    ${r.from} WHERE ${r.is('events.id', 'id')}`,
-  );
+  const repeats = d.rows('id text, n int, at bigint');
+  const repeat = `UPDATE events SET deliveries = deliveries + ${repeats.n}, last_delivery_at = ${repeats.at}
+    ${repeats.from} WHERE ${repeats.is('events.id')}`;
   const tellChannel = insert(
     d,
     'channels',
@@ -60,7 +58,7 @@ export function recordOperations(d: Dialect) {
       const fresh = new Set(inserted.map(({ id }) => id));
       const isNew = list.map(({ id }) => fresh.delete(id));
       const added = list.filter((_, index) => isNew[index]);
-      await db.each(open, lanesOf(added));
+      await open(db, added);
       await db.each(tellChannel, channelsOf(added));
       const repeats = repeatsOf(list.filter((_, index) => !isNew[index]));
       if (lockRepeated) await db.each(lockRepeated, repeats);

@@ -1,7 +1,7 @@
 import type { Db, Dialect, Params } from '../dialect.ts';
 import { READY } from '../schema.ts';
 import type { EventId, Status } from '../stored.ts';
-import { inOrder, type Lane, lanesOf, named, openLanes } from './lanes.ts';
+import { inOrder, type Lane, named, opening } from './lanes.ts';
 
 /** A step of a verb for many events. */
 export interface Chosen {
@@ -23,15 +23,13 @@ export interface Held {
 
 /** Makes events ready for which a condition still holds. Their lanes are opened first, so that no ready event is without one. */
 export function releasing(d: Dialect, condition: string) {
-  const open = openLanes(d);
+  const open = opening(d);
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
-  const ready = d.over(
-    'seq bigint',
-    (r) => `UPDATE events SET next_at = NULL, held_by = NULL ${r.from}
-    WHERE ${r.is('events.seq', 'seq')} AND ${condition} RETURNING events.resource`,
-  );
+  const bySeq = d.rows('seq bigint');
+  const ready = `UPDATE events SET next_at = NULL, held_by = NULL ${bySeq.from}
+    WHERE ${bySeq.is('events.seq')} AND ${condition} RETURNING events.resource`;
   return async (db: Db, events: readonly Due[], params: Params): Promise<string[]> => {
-    await db.each(open, lanesOf(events));
+    await open(db, events);
     const seqs = inOrder(events, 'seq').map(({ seq }) => ({ seq }));
     if (lockEvents) await db.each(lockEvents, seqs);
     return (await db.each<Lane>(ready, seqs, params)).map(({ resource }) => resource);
@@ -54,31 +52,20 @@ export function releasingHeld(d: Dialect) {
 export function resetOperations(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const lockLanes = d.lock('lanes', 'resource', 'resource, event');
-  const found = d.over(
-    'seq bigint',
-    (r) => `SELECT events.seq, resource FROM ${r.beside}events WHERE ${r.is('events.seq', 'seq')}`,
-  );
+  const bySeq = d.rows('seq bigint');
+  const found = `SELECT events.seq, resource FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}`;
   // An event that another replay holds counts as replayed once.
   const isStill = 'events.status = coalesce($status, events.status)';
-  const reset = d.over(
-    'seq bigint',
-    (r) => `UPDATE events SET
-      status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0, crashes = 0, asked_at = NULL,
-      late = NULL, last_error = NULL, ended_at = NULL,
+  const reset = `UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0,
+      crashes = 0, asked_at = NULL, late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
-      ${r.from} WHERE ${r.is('events.seq', 'seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
-      RETURNING events.seq, events.id`,
-  );
-  const dismiss = d.over(
-    'seq bigint',
-    (r) => `UPDATE events SET
-      status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
-    ${r.from} WHERE ${r.is('events.seq', 'seq')} AND events.status IN ('pending', 'dead') AND ${isStill} RETURNING events.id`,
-  );
-  const forgetSteps = d.over(
-    'event bigint',
-    (r) => `DELETE FROM steps ${r.using} WHERE ${r.is('steps.event', 'event')}`,
-  );
+      ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
+      RETURNING events.seq, events.id`;
+  const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
+    ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
+    RETURNING events.id`;
+  const byEvent = d.rows('event bigint');
+  const forgetSteps = `DELETE FROM steps ${byEvent.using} WHERE ${byEvent.is('steps.event')}`;
 
   /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
   const lockIdle = async (db: Db, seqs: Chosen['seqs']) => {

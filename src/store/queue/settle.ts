@@ -25,16 +25,17 @@ export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
 /** Ends starts whose lanes are locked: each event goes on or ends, and the attempt is recorded. */
 export function ending(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
-  // An event that was lost twice waits until no other such one runs: see wake.
-  const end = d.over(
+  const r = d.rows(
     'seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int, asked_at bigint, late int',
-    (r) => `UPDATE events SET
-      status = ${r.status}, next_at = ${d.now} + coalesce(${r.after_ms}, CASE WHEN ${r.status} = 'pending' AND crashes + ${r.is_crash} >= 2 THEN 0 END), last_error = ${r.error}, starts = starts + 1,
-    attempts = attempts + ${r.counts}, crashes = crashes + ${r.is_crash}, asked_at = coalesce(events.asked_at, ${r.asked_at}),
-    late = coalesce(events.late, ${r.late}, 0), ended_at = ${r.ended_at},
-    handled_at = CASE WHEN ${r.status} = 'handled' THEN ${r.ended_at} ELSE handled_at END
-    ${r.from} WHERE ${r.is('events.seq', 'seq')}`,
   );
+  // A suspect waits until no other one is ready: see wake.
+  const suspectWaits = `CASE WHEN ${r.status} = 'pending' AND crashes + ${r.is_crash} >= 2 THEN 0 END`;
+  const end = `UPDATE events SET status = ${r.status}, last_error = ${r.error}, starts = starts + 1,
+    next_at = ${d.now} + coalesce(${r.after_ms}, ${suspectWaits}), ended_at = ${r.ended_at},
+    attempts = attempts + ${r.counts}, crashes = crashes + ${r.is_crash}, asked_at = coalesce(events.asked_at, ${r.asked_at}),
+    late = coalesce(events.late, ${r.late}, 0),
+    handled_at = CASE WHEN ${r.status} = 'handled' THEN ${r.ended_at} ELSE handled_at END
+    ${r.from} WHERE ${r.is('events.seq')}`;
   const addAttempt = insert(
     d,
     'attempts',
@@ -56,20 +57,15 @@ export function ending(d: Dialect) {
 
 export function settleOperations(d: Dialect) {
   const lockLanes = d.lock('lanes', 'resource', LEASED);
-  const settledBefore = d.over(
-    'seq bigint, lease text',
-    (r) => `SELECT attempts.lease AS lease FROM ${r.beside}attempts
-    WHERE ${r.is('attempts.event', 'seq')} AND attempts.lease = ${r.lease} AND outcome <> 'lost'`,
-  );
+  const settled = d.rows('event bigint, lease text');
+  const settledBefore = `SELECT attempts.lease AS lease FROM ${settled.beside}attempts
+    WHERE ${settled.is('attempts.event')} AND attempts.lease = ${settled.lease} AND outcome <> 'lost'`;
   const endStarts = ending(d);
   const free = freeing(d);
   const toValue = 'ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value';
   const setState = insert(d, 'state', 'resource text, name text, value text', toValue);
-  const dropState = d.over(
-    'resource text, name text',
-    (r) =>
-      `DELETE FROM state ${r.using} WHERE ${r.is('state.resource', 'resource')} AND state.name = ${r.name}`,
-  );
+  const names = d.rows('resource text, name text');
+  const dropState = `DELETE FROM state ${names.using} WHERE ${names.is('state.resource')} AND state.name = ${names.name}`;
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
 
@@ -99,7 +95,9 @@ export function settleOperations(d: Dialect) {
       await db.each(dropState, gone);
       const more = await free(db, held);
       // Of a settlement that was sent twice, the first one has left its attempt.
-      const others = list.filter(({ lease }) => !lanes.has(lease));
+      const others = list
+        .filter(({ lease }) => !lanes.has(lease))
+        .map(({ lease, seq: event }) => ({ lease, event }));
       const attempts = await db.each<{ lease: string }>(settledBefore, others);
       const before = new Set(attempts.map(({ lease }) => lease));
       return list.map(({ lease, resource }) => ({

@@ -1,7 +1,7 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { READY } from '../schema.ts';
 import type { DeadEvent } from '../stored.ts';
-import { freeing, type Lane, LEASED, type LeasedLane, lanesOf, openLanes } from './lanes.ts';
+import { freeing, type Lane, LEASED, type LeasedLane, named, opening } from './lanes.ts';
 import { type Due, type Held, releasing, releasingHeld } from './reset.ts';
 import { type End, ending } from './settle.ts';
 
@@ -14,7 +14,7 @@ const SUSPECT_MS = 60_000;
 
 /** How events become ready again: their time has come, their process has ended, or their lane is missing. */
 export function wakeOperations(d: Dialect) {
-  const open = openLanes(d);
+  const open = opening(d);
   const release = releasingHeld(d);
   const freeLanes = freeing(d);
   const endStarts = ending(d);
@@ -32,28 +32,21 @@ export function wakeOperations(d: Dialect) {
   const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   const lockLanes = d.lock('lanes', 'resource', 'resource, event');
-  const standBack = d.over(
-    'seq bigint',
-    (r) => `UPDATE events SET next_at = ${d.now} ${r.from}
-    WHERE ${r.is('events.seq', 'seq')} AND ${isSuspect} AND next_at IS NULL
-      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`,
-  );
+  const bySeq = d.rows('seq bigint');
+  const standBack = `UPDATE events SET next_at = ${d.now} ${bySeq.from}
+    WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
+      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`;
   const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after
     ORDER BY resource, event_time LIMIT $limit`;
-  const there = d.over(
-    'resource text',
-    (r) => `SELECT lanes.resource FROM ${r.beside}lanes WHERE ${r.is('lanes.resource', 'resource')}`,
-  );
+  const byLane = d.rows('resource text');
+  const there = `SELECT lanes.resource FROM ${byLane.beside}lanes WHERE ${byLane.is('lanes.resource')}`;
   const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT $limit ${d.skipLocked}`;
-  const readLost = d.over(
-    'seq bigint, lease text, owner text, started_at bigint, late int',
-    (r) => `SELECT
-      events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts, starts + 1 AS attempt,
-    attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, ${r.lease} AS lease, ${r.owner} AS owner,
-    ${r.started_at} AS started_at, ${r.late} AS late
-    FROM ${r.beside}events WHERE ${r.is('events.seq', 'seq')}`,
-  );
+  const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
+  const readLost = `SELECT events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts,
+    starts + 1 AS attempt, attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, ${lost.lease} AS lease, ${lost.owner} AS owner,
+    ${lost.started_at} AS started_at, ${lost.late} AS late
+    FROM ${lost.beside}events WHERE ${lost.is('events.seq')}`;
 
   /** The suspect that becomes ready now, if no other one is ready. */
   const dueSuspects = async (db: Db, now: number): Promise<Due[]> => {
@@ -92,12 +85,12 @@ export function wakeOperations(d: Dialect) {
      */
     async sweep(db: Db, step: { readonly after: string; readonly limit: number }) {
       const ready = await db.all<Omit<Due, 'seq'>>(stray, step);
-      const lanes = lanesOf(ready);
+      const lanes = named(ready.map(({ resource }) => resource));
       const known = new Set((await db.each<Lane>(there, lanes)).map(({ resource }) => resource));
-      const missing = lanes.filter(({ resource }) => !known.has(resource));
-      await db.each(open, missing);
+      const strays = ready.filter(({ resource }) => !known.has(resource));
+      await open(db, strays);
       const next = ready.length < step.limit ? undefined : ready.at(-1)?.resource;
-      return { opened: missing.length, next };
+      return { opened: lanes.length - known.size, next };
     },
 
     /**

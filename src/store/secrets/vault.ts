@@ -1,5 +1,6 @@
 import { isUnavailable, KitError } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
+import { op } from '../operations.ts';
 import type { WebhookSecret } from '../stored.ts';
 import { adoptNextKey, type KeySource, makeKey, nextKeyPathOf, readKey, theKey } from './key-file.ts';
 import { isKeyOf } from './sealed.ts';
@@ -15,8 +16,8 @@ const WRONG_KEY =
  */
 export async function openVault(engine: Engine, given: KeySource) {
   let source = given;
-  const isNew = (await engine.read('keyCheck', {})) === undefined;
-  if (isNew) await engine.write('addKey', { key: typeof source === 'string' ? makeKey(source) : source });
+  const isNew = (await engine.read(op.keyCheck, {})) === undefined;
+  if (isNew) await engine.write(op.addKey, { key: typeof source === 'string' ? makeKey(source) : source });
   let key = await keyInUse(engine, source);
 
   /** Does something with the key, and again with another one if a process has changed it. */
@@ -34,12 +35,12 @@ export async function openVault(engine: Engine, given: KeySource) {
   };
 
   /** All secrets, retired ones too, oldest first. @throws KitError STORE_UNAVAILABLE if they are sealed under a key that is not here */
-  const all = () => withKey((own) => engine.read('secrets', { key: own }));
+  const all = () => withKey((own) => engine.read(op.secrets, { key: own }));
   return {
     all,
 
     /** Stores a secret, or changes when it retires. */
-    put: (secret: WebhookSecret) => withKey((own) => engine.write('putSecret', { ...secret, key: own })),
+    put: (secret: WebhookSecret) => withKey((own) => engine.write(op.putSecret, { ...secret, key: own })),
 
     /**
      * Seals all secrets under another key. A new key is stored before it is used, and adopted afterwards: if the process ends in between,
@@ -53,7 +54,7 @@ export async function openVault(engine: Engine, given: KeySource) {
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
       const next = newKey ?? makeKey(nextKeyPathOf(path ?? ''), path);
-      const sealed = await engine.write('rekey', { key, next });
+      const sealed = await engine.write(op.rekey, { key, next });
       if (sealed === undefined)
         throw new KitError('STORE_UNAVAILABLE', 'another process changed the key just now: try again');
       if (path === undefined) source = next;
@@ -69,7 +70,7 @@ const pathOf = (source: KeySource) => (typeof source === 'string' ? source : und
 /** The key that opens the secrets. If a crash kept that key from its place, this adopts it. */
 async function keyInUse(engine: Engine, source: KeySource): Promise<Buffer> {
   const path = pathOf(source);
-  const isKey = async (key: Buffer) => isKeyOf(key, await engine.read('keyCheck', {}));
+  const isKey = async (key: Buffer) => isKeyOf(key, await engine.read(op.keyCheck, {}));
   // Twice: another process may change the key between a look at the file and one at the database.
   for (let look = 1; look <= 2; look++) {
     const next = path && readKey(nextKeyPathOf(path)); // first, as it may take the other's place meanwhile

@@ -187,7 +187,7 @@ export interface Connection {
   close(): void | Promise<void>;
 }
 
-type Operate = (db: Db, input: unknown) => unknown;
+type Operate = (db: Db, input: never) => unknown;
 
 /** A connection. In memory there is one for reads and writes. */
 export function connectionOn(path: string, mode: Mode): Connection {
@@ -195,7 +195,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
   const database = isWriter ? openWriter(path) : openReader(path);
   const db = statementsOn(database);
   const check = isWriter && path !== IN_MEMORY ? guardFile(path) : () => {};
-  const operations = { ...operationsOf(sqlite), ...readsOf(sqlite) } as unknown as Record<string, Operate>;
+  const operations: Readonly<Record<string, Operate>> = { ...operationsOf(sqlite), ...readsOf(sqlite) };
   let synchronous = 'FULL';
   return {
     async run(requests) {
@@ -207,7 +207,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
         synchronous = wanted;
         return await inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
           const outputs: unknown[] = [];
-          for (const { name, input } of requests) outputs.push(await operations[name]?.(db, input));
+          for (const { name, input } of requests) outputs.push(await operations[name]?.(db, input as never));
           return outputs;
         });
       } catch (cause) {
