@@ -27,8 +27,8 @@ type NamesOf<C extends string> = C extends `${infer First}, ${infer Rest}`
 /** The rows of a statement: `r.name` is a member of the row. PostgreSQL reads all rows from one JSON parameter; SQLite has a parameter a member. */
 export type Rows<Names extends string> = { readonly [Name in Names]: string } & {
   /**
-   * whether a column has the value of the member of its name. PostgreSQL looks the values of all rows up in the index first, whatever it believes of a table
-   * that is nearly always empty
+   * whether a column has the value of the member of its name. PostgreSQL looks the values of all rows up in the index first: it believes that
+   * scanning lanes, nearly always empty, is cheaper
    */
   is(column: `${string}.${Names}`): string;
   /** stands after the SET of an UPDATE, or in a SELECT from nothing else */
@@ -45,7 +45,7 @@ export interface Dialect {
   rows<C extends string>(columns: C): Rows<NamesOf<C>>;
   /** locks the rows of a table by their key, and reads them. SQLite only reads. @param rest of PostgreSQL: in which order, and what else */
   lock(table: string, key: string, what: string, rest?: string): string;
-  /** whether a column has one of the texts of a parameter, which is a list */
+  /** whether a column has one of the texts of a parameter that is a list */
   among(column: string, parameter: string): string;
   contains(column: string, parameter: string): string;
   /** whether a column is one of the values of a query. Each is looked up in the index: PostgreSQL would rather read the whole table */
@@ -56,7 +56,7 @@ export interface Dialect {
   readonly hasLocks: boolean;
   readonly skipLocked: string;
   readonly serial: string;
-  /** the last place that an event was given */
+  /** the last `seq` that an event was given */
   readonly lastSeq: string;
   /** the order of texts: JavaScript's */
   readonly bytes: string;

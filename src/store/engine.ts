@@ -21,7 +21,7 @@ export interface Engine {
   read<N extends keyof Reads>(name: N, input: Input<Reads, N>): Promise<Output<Reads, N>>;
   /** How large it is. @throws KitError STORE_UNAVAILABLE */
   size(): Promise<DatabaseSize>;
-  /** Has what was deleted gone from the file. */
+  /** Rebuilds the file, so that nothing is left in it of what was deleted. */
   compact(): Promise<void>;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface StoreOptions {
   readonly SECRETS_KEY?: Buffer | undefined;
   /** of PostgreSQL: how many connections at most; ten without it */
   readonly DATABASE_POOL?: number | undefined;
-  /** of PostgreSQL: a database in which there is nothing of ours yet is refused, not made ready */
+  /** of PostgreSQL: refuses a database without tables of the kit, instead of creating them */
   readonly mustExist?: boolean | undefined;
   /** of SQLite: false, for commands, works on the calling thread and has none of its own */
   readonly threads?: boolean | undefined;

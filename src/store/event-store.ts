@@ -46,8 +46,9 @@ export interface Recorded {
   readonly id: EventId;
 }
 
-/** How many leases are recovered or entries give way, and events are woken or reset, in one commit: acks come through in between. */
+/** How many leases are recovered, or entries of the quarantine deleted, in one commit: acks come through in between. */
 const STEP = 200;
+/** How many events are woken, reset or dismissed in one commit. */
 const WAVE = 500;
 
 /**
@@ -68,7 +69,7 @@ export class EventStore {
   readonly #settlements = new Gathered((list: readonly Settling[]) =>
     this.#engine.write(op.settle, { list }),
   );
-  /** entries, each with the most bytes that all of them may have: what gathers while room is made waits for it */
+  /** entries of the quarantine, each with the bytes that all of them may have; entries that come while room is made wait */
   readonly #entries = new Gathered(async (list: readonly (Entry & { readonly maxBytes: number })[]) => {
     const bytes = list.reduce((sum, entry) => sum + entry.bytes, 0);
     if (this.#room < bytes) this.#room = await this.#makeRoom(bytes, list[0]?.maxBytes ?? 0);
@@ -78,13 +79,14 @@ export class EventStore {
     this.#lost = 0;
     return list.map((_, index) => (index === 0 ? lost : 0));
   });
-  /** bytes that may still come into quarantine before it is looked at again, and how many entries gave way since that was told */
+  /** how many bytes may come into quarantine until its size is read again */
   #room = 0;
+  /** how many entries were deleted to make room, and not told to a caller yet */
   #lost = 0;
   #ping: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  /** Called with the resource of whatever this process records anew. */
+  /** Called with the resource of each new event that this process records. */
   onRecorded: (resource: string) => void = () => {};
 
   constructor(engine: Engine, vault: Vault, { clock, onCommit = () => {} }: StoreOptions) {
@@ -103,11 +105,11 @@ export class EventStore {
 
   /**
    * Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed.
-   * @returns how many lanes stay free since their events are over a limit, too
+   * @returns the claims, and how many lanes stay free because their events are over a limit
    */
   readonly claim = (request: ClaimRequest) => this.#engine.write(op.claim, request);
 
-  /** Renews leases. @returns those that their owner still has */
+  /** Renews leases. @returns the leases that their owner still has */
   readonly renew = (list: readonly LeaseKey[], leaseMs: number) =>
     this.#engine.write(op.renew, { list, leaseMs });
 
@@ -118,13 +120,13 @@ export class EventStore {
     return this.#settlements.add({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
   }
 
-  /** Ends leases of others that ran out, some hundred at most. @returns resources that have something ready, and which events are dead */
+  /** Ends leases that ran out, 200 at most. @returns the resources that have a ready event, and the events that became dead */
   readonly recover = (recovery: Recovery) => this.#engine.write(op.recover, { ...recovery, limit: STEP });
 
-  /** Makes ready what waited until now, a wave of some hundred at most. @returns its resources */
+  /** Makes waiting events ready whose time has come, 500 at most. @returns their resources */
   readonly wake = () => this.#engine.write(op.wake, { limit: WAVE });
 
-  /** Opens lanes for ready events that have none, of which there should be none, and passes a suspect over. @returns how many */
+  /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
   async sweep(): Promise<number> {
     await this.#engine.write(op.passOver, {});
     let opened = 0;
@@ -186,9 +188,9 @@ export class EventStore {
   }
 
   /**
-   * What was received after a place, in the order of receipt, a page at a time: nothing that is there now is left out, whatever commits
-   * late. Memory does not grow with the number of events.
-   * @param last the last place, from `lastSeq`; without it, that of now
+   * The events with a higher seq than `after`, in the order of receipt, a page at a time. No event that is there now is left out, however
+   * late a transaction commits. Memory does not grow with the number of events.
+   * @param last the last seq, from `lastSeq`; without it, that of now
    */
   async *received(filter: EventFilter, after = 0, last?: number) {
     const upTo = last ?? (await this.lastSeq());
@@ -196,16 +198,16 @@ export class EventStore {
     for await (const { list } of stepsFrom(after, page)) if (list.length > 0) yield list;
   }
 
-  /** A page of it: what matches, the last event that was looked at, and where the next page begins, if there is one. */
+  /** A page of `received`: the events that match, the last event that the query looked at, and the `after` of the next page. */
   readonly receivedPage = (query: ReceivedQuery) => this.#engine.read(op.received, query);
 
-  /** The last event before a place; undefined if there is none. */
+  /** The event with the next lower seq; undefined if there is none. */
   readonly receiptBefore = (seq: number) => this.#engine.read(op.receiptBefore, { seq });
 
-  /** Among the 20,000 events before a place, the lowest place of those received at a time or later; undefined if there is none. */
+  /** Among the 20,000 events before seq, the lowest seq received at a time or later; undefined if there is none. */
   readonly firstSince = (seq: number, time: number) => this.#engine.read(op.firstSince, { seq, time });
 
-  /** The last place up to which all events are there: what commits later comes behind it. */
+  /** The last seq up to which all events are committed: an event that commits later has a higher one. */
   readonly lastSeq = () => this.#engine.read(op.lastSeq, {});
 
   /**
@@ -238,7 +240,7 @@ export class EventStore {
     return sum;
   }
 
-  /** The places of events that match, oldest first, a wave of some hundred at a time. */
+  /** The seqs of events that match, oldest first, 500 at a time. */
   async *#matching(filter: EventFilter, upTo: number) {
     const page = (after: string | undefined) => this.search(filter, { after, limit: WAVE, upTo }, 'oldest');
     for await (const { events } of stepsFrom(undefined, page))
@@ -290,7 +292,7 @@ export class EventStore {
   /** What every media or every channel has in its state, under one name or all. A stretch may have few values, or none. */
   readonly states = (query: StatesQuery) => this.#engine.read(op.states, query);
 
-  /** Stores a secret; several of one webhook are live side by side. One that is there already retires no more. */
+  /** Stores a secret; several of one webhook are live side by side. A secret that is stored already no longer retires. */
   readonly addSecret = (webhookId: string, secret: string) =>
     this.putSecret({ webhookId, secret, createdAt: this.#clock.now(), retireAt: undefined });
 
@@ -323,8 +325,8 @@ export class EventStore {
   }
 
   /**
-   * Keeps an entry, and no more than about `maxBytes` together: each process looks again when it has added a twentieth. When full, a
-   * twentieth gives way first.
+   * Keeps an entry in the quarantine, which holds about `maxBytes` at most: each process reads its size again once it has added a
+   * twentieth of that. When the quarantine is full, a twentieth is deleted first.
    * @returns how many entries were lost for lack of room, this one or others
    */
   async quarantine(entry: ToQuarantine, maxBytes: number): Promise<number> {
@@ -335,14 +337,14 @@ export class EventStore {
   }
 
   /**
-   * Makes room, in steps between which acks come through: of the network (/24 or /56) or webhook that holds most, or of all where none
-   * holds a twentieth, the newest entries give way. Those of webhooks with a stored secret stay while they hold a tenth at most.
-   * @param bytes what is to come
-   * @returns how much may come before this looks again
+   * Makes room, in steps between which acks come through. It deletes the newest entries of the network (/24 or /56) or webhook that holds
+   * most, or of all where none holds a twentieth. Entries of webhooks with a stored secret stay while these hold a tenth at most.
+   * @param bytes of the entries that come now
+   * @returns how many bytes may come until the size is read again
    */
   async #makeRoom(bytes: number, maxBytes: number): Promise<number> {
     const twentieth = Math.ceil(maxBytes / 20);
-    // Beside the writes, as it goes through all entries: some 100 ms at 256 MiB.
+    // A read, as it goes through all entries: some 100 ms at 256 MiB, in which the writer goes on.
     const { shares, ...held } = await this.#engine.read(op.shares, { least: twentieth });
     const all: (typeof shares)[number] = { bytes: held.bytes };
     const goal = held.bytes + bytes > maxBytes ? maxBytes - twentieth - bytes : held.bytes;
@@ -362,12 +364,12 @@ export class EventStore {
       most.before = page.at(-1)?.seq;
       if (list.length > 0) this.#lost += await this.#engine.write(op.giveWay, { list });
       else if (most === all && page.length === 0) break;
-      else if (most.webhookId !== undefined || page.length === 0) most.bytes = 0; // the others have to
+      else if (most.webhookId !== undefined || page.length === 0) most.bytes = 0; // what is left of it stays; others give way
     }
     return Math.min(bytes + twentieth, maxBytes - all.bytes);
   }
 
-  /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
+  /** Counts lost notifications: entries that were deleted to make room, and notifications that were never stored. */
   readonly countLost = (notifications: number) => this.#engine.write(op.countLost, { n: notifications });
 
   /** Removes entries for good: those that came before a time, of one webhook or all. @returns how many */
@@ -385,7 +387,7 @@ export class EventStore {
   /** The quarantine: how many notifications for each webhook, and the newest of them. */
   readonly quarantineSummary = (newest: number) => this.#engine.read(op.quarantineSummary, { newest });
 
-  /** Moves an entry to the events with all its deliveries, in one commit. Undefined if it is not there, as when another process was first. */
+  /** Moves an entry to the events with all its deliveries, in one commit. Undefined if it is not there: another process may have been first. */
   async admit(token: string): Promise<Recorded | undefined> {
     const digest = digestOf(token);
     const admitted = await this.#engine.write(op.admit, { digest });
@@ -394,10 +396,10 @@ export class EventStore {
     return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
   }
 
-  /** Stores what a process counted since its last report, and that it lives. What is too old goes. */
+  /** Stores what a process counted since its last report, and when it was last seen. Deletes rows that are too old. */
   readonly report = (report: Report) => this.#engine.write(op.report, report);
 
-  /** A process stops in order: nobody misses it. */
+  /** Deletes the row of a process that stops in order, so that nobody is told that it is missing. */
   readonly leave = (name: string) => this.#engine.write(op.leave, { name });
 
   /** The processes that were seen within an hour and did not stop in order, by name. */
@@ -415,7 +417,7 @@ export class EventStore {
   /** How large the database is, and how much room its disk has. */
   readonly size = () => this.#engine.size();
 
-  /** Resolves if the store can commit what waits for the same locks as an ack. All who ask meanwhile share it: each holds a connection. */
+  /** Resolves once a small write has committed that takes the table locks of an ack. Calls at one time share it. */
   ping(): Promise<void> {
     this.#ping ??= this.#engine.write(op.ping, {}).finally(() => {
       this.#ping = undefined;
@@ -423,7 +425,7 @@ export class EventStore {
     return this.#ping;
   }
 
-  /** Does what was asked before, and closes. */
+  /** Closes the database, once the calls made before have ended. */
   close(): Promise<void> {
     this.#closing ??= this.#engine.close();
     return this.#closing;
@@ -432,7 +434,7 @@ export class EventStore {
   readonly [Symbol.asyncDispose] = () => this.close();
 }
 
-/** Steps that each tell where the next one begins, up to one that does not. */
+/** Yields pages; the last one is the one without a `next`. */
 async function* stepsFrom<P, S extends { readonly next: P | undefined }>(
   start: NoInfer<P>,
   step: (from: P) => Promise<S>,
@@ -444,5 +446,5 @@ async function* stepsFrom<P, S extends { readonly next: P | undefined }>(
 /** The name of an entry of the quarantine. */
 const digestOf = (token: string) => hash('sha256', token);
 
-/** What an entry of the quarantine takes beside its texts. */
+/** The bytes that an entry of the quarantine takes beside its texts. */
 const ENTRY_BYTES = 200;

@@ -3,12 +3,12 @@ import { isUnavailable } from '../base/errors.ts';
 /** PostgreSQL plans larger statements otherwise: 128 rows in each. */
 const MOST = 128;
 
-/** What comes in one callback goes together. */
+/** Resolves once all inputs of this turn of the event loop have come, which go together. */
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
 type Waiting<I, O> = { readonly input: I; readonly done: PromiseWithResolvers<O> };
 
-/** Does in one go what gathers while the work before is under way; where that fails because of one of them, one by one. */
+/** Inputs that come while work is under way go into the next work together; where that fails because of one of them, each goes alone. */
 export class Gathered<I, O> {
   readonly #work: (inputs: readonly I[]) => Promise<readonly O[]>;
   readonly #turn: () => Promise<void>;
@@ -17,7 +17,7 @@ export class Gathered<I, O> {
 
   /**
    * @param work resolves with an output for each input
-   * @param turn resolves once what goes together has come
+   * @param turn resolves once the inputs that go together have come
    */
   constructor(work: (inputs: readonly I[]) => Promise<readonly O[]>, turn = nextTick) {
     this.#work = work;
@@ -49,7 +49,7 @@ export class Gathered<I, O> {
         for (const one of batch) await this.#do([one]); // all but the one at fault are done
         return;
       }
-      // Each would wait for the database as long as these have.
+      // The database fails, and not an input: each alone would wait for it as long.
       const waiting = isUnavailable(error) ? this.#waiting.splice(0) : [];
       for (const { done } of [...batch, ...waiting]) done.reject(error);
     }

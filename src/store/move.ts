@@ -42,7 +42,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   meta: ['name'],
 };
 
-/** Beside the lost notifications and a pause, what meta says is of one database alone. */
+/** The rows of meta that are moved; the others are about one database alone. */
 const whereOf = (table: string) => (table === 'meta' ? "name IN ('paused', 'quarantine_lost')" : 'true');
 
 const PAGE = 500;

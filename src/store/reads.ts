@@ -6,7 +6,7 @@ import { overview } from './reports/overview.ts';
 import { reportReads } from './reports/report.ts';
 import { type Keyed, keyCheck, secretsOf } from './secrets/sealed.ts';
 
-/** What readers ask. None of it delays writes. */
+/** The queries of lists. They delay no writes. */
 export const readsOf = (d: Dialect) => ({
   ...eventReads(d),
   ...quarantineReads(),

@@ -43,7 +43,7 @@ export interface VerifiedNotification {
 
 /** An event as stored. Times are milliseconds since the epoch. */
 export interface StoredEvent extends Omit<VerifiedNotification, 'body'> {
-  /** its place in the order in which events were received */
+  /** its number in the order in which events were received */
   readonly seq: number;
   /** undefined after retention has removed it */
   readonly body: string | undefined;
@@ -191,7 +191,7 @@ export interface Quarantined extends VerifiedNotification {
   /** the sender's address */
   readonly source: string;
   readonly receivedAt: number;
-  /** its place in the order of arrival */
+  /** its number in the order of arrival */
   readonly seq: number;
   /** how often it came, with the same token */
   readonly deliveries: number;

@@ -1,8 +1,9 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
+import Driver from 'better-sqlite3';
 import type { Claim, EventStore } from '../../src/store/event-store.ts';
 import { size } from '../support/sizes.ts';
 import { claimed, FAILED, HANDLED, LEASE_MS, notified, polled } from './desk.ts';
-import { adminOf, onPostgres } from './stages.ts';
+import { adminOf, onPostgres, onSqlite, type Stage } from './stages.ts';
 import { Stepped } from './stepped.ts';
 
 const THROUGH = size({ small: 2000, full: 30_000 });
@@ -17,6 +18,17 @@ async function through(store: EventStore, events: number): Promise<void> {
     await Promise.all(claims.map((claim) => store.settle(claim, HANDLED)));
   }
 }
+
+/** Each statement, as its engine gets it, with its plan. `npm run plans` prints them. */
+const plans = new Map<string, string>();
+afterEach(() => {
+  if (process.env.PRINT_PLANS) {
+    process.stdout.write(`-- ${expect.getState().currentTestName}\n\n`);
+    for (const [text, plan] of plans)
+      process.stdout.write(`${text}\n\n${plan.replaceAll(/^/gm, '    ')}\n\n`);
+  }
+  plans.clear();
+});
 
 /** The indexes through which each statement that matches must go. */
 const EXPECTED: readonly (readonly [RegExp, string])[] = [
@@ -56,7 +68,6 @@ onPostgres('every statement', (stage) => {
     await through(store, THROUGH);
     await stage.sql('ANALYZE lanes');
     await stage.sql('ANALYZE events');
-    const plans = new Map<string, string>();
     writer.before = async (text, aside) => {
       if (
         !/^(SELECT|INSERT|UPDATE|DELETE)/.test(text) ||
@@ -68,7 +79,7 @@ onPostgres('every statement', (stage) => {
       const rows = await aside(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`);
       plans.set(text, rows.map((row) => row['QUERY PLAN']).join('\n'));
     };
-    await everything(store);
+    await everything(stage, store);
     writer.before = undefined;
     await z.query('COMMIT');
     await z.end();
@@ -86,31 +97,66 @@ onPostgres('every statement', (stage) => {
     const went = EXPECTED.map(([pattern]) => [pattern, [...new Set(found.get(pattern))].join(' or ')]);
     expect(went).toEqual(EXPECTED);
   });
-
-  /** Each operation that acks or handlers wait for, with something to do. */
-  async function everything(store: EventStore): Promise<void> {
-    const names = Array.from({ length: 20 }, (_, n) => `media:e${n}`);
-    const list = names.map((name) => notified(name, 5));
-    await Promise.all(
-      [...list, ...list, ...names.map((name) => notified(name, 6))].map((one) => store.record(one)),
-    );
-    const claims = await claimed(store, ...names.slice(0, 10));
-    await store.renew(claims, LEASE_MS);
-    const ends = claims.map((claim, n) =>
-      store.settle(claim, n % 2 ? FAILED : { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
-    );
-    await Promise.all(ends);
-    await stage.sql(SUSPECTS);
-    await stage.pass(2000);
-    await store.wake();
-    await polled(store, { oldest: 4, newest: 4 });
-    await stage.pass(LEASE_MS + 1);
-    await store.recover({ held: [], maxAttempts: 40 });
-    await polled(store, { oldest: 2, limits: [{ kinds: ['media_available'], room: 1 }] });
-    const rest = await polled(store, { oldest: 100 });
-    await Promise.all(rest.map((claim: Claim) => store.settle(claim, HANDLED)));
-    await store.replay({ ids: list.slice(0, 4).map(({ id }) => id) });
-    await store.prune(Date.now() * 2, 5);
-    await store.sweep();
-  }
 });
+
+onSqlite('every statement', (stage) => {
+  test('goes through an index of a table that grows', async () => {
+    const store = await stage.another();
+    const texts = new Set<string>();
+    const { prepare } = Driver.prototype;
+    Driver.prototype.prepare = function (text: string) {
+      if (/^(SELECT|INSERT|UPDATE|DELETE)/.test(text) && text !== SUSPECTS) texts.add(text);
+      return prepare.call(this, text) as never;
+    };
+    try {
+      await through(store, 100);
+      await everything(stage, store);
+    } finally {
+      Driver.prototype.prepare = prepare;
+    }
+    const raw = new Driver(stage.url.slice('sqlite:'.length), { readonly: true });
+    for (const text of texts) {
+      const names = Array.from(text.matchAll(/\$([a-z_]+)/g), ([, name = '']) => [name, null]);
+      const rows = raw.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`);
+      plans.set(
+        text,
+        rows
+          .all(Object.fromEntries(names))
+          .map(({ detail }) => detail)
+          .join('\n'),
+      );
+    }
+    raw.close();
+    expect(plans.size).toBeGreaterThan(EXPECTED.length);
+    expect([...plans.values()].join('\n')).not.toMatch(/SCAN (events|lanes|attempts|state|steps|e)$/m);
+  });
+});
+
+/** Each operation that acks or handlers wait for, with something to do. */
+async function everything(stage: Stage, store: EventStore): Promise<void> {
+  const names = Array.from({ length: 20 }, (_, n) => `media:e${n}`);
+  const list = names.map((name) => notified(name, 5));
+  await Promise.all(
+    [...list, ...list, ...names.map((name) => notified(name, 6))].map((one) => store.record(one)),
+  );
+  const claims = await claimed(store, ...names.slice(0, 10));
+  await store.renew(claims, LEASE_MS);
+  for (const claim of claims.slice(0, 1)) await store.saveStep(claim, { name: 'mail', result: '1' });
+  const ends = claims.map((claim, n) =>
+    store.settle(claim, n % 2 ? FAILED : { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
+  );
+  await Promise.all(ends);
+  await stage.sql(SUSPECTS);
+  await stage.pass(2000);
+  await store.wake();
+  await polled(store, { oldest: 4, newest: 4 });
+  await stage.pass(LEASE_MS + 1);
+  await store.recover({ held: [], maxAttempts: 40 });
+  await polled(store, { oldest: 2, limits: [{ kinds: ['media_available'], room: 1 }] });
+  const rest = await polled(store, { oldest: 100 });
+  await Promise.all(rest.map((claim: Claim) => store.settle(claim, HANDLED)));
+  await store.replay({ ids: list.slice(0, 4).map(({ id }) => id) });
+  await store.dismiss({ ids: list.slice(0, 4).map(({ id }) => id) }, 'not needed');
+  await store.prune(Date.now() * 2, 5);
+  await store.sweep();
+}

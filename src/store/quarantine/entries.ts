@@ -21,7 +21,7 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
       'body text, token text, source text, network text, bytes int',
     'ON CONFLICT (digest) DO UPDATE SET deliveries = quarantine.deliveries + 1',
   );
-  // Its webhook may have a secret since it was found.
+  // Its webhook may have got a secret since the entry was chosen.
   const giving = d.rows('seq bigint, is_ours int');
   const giveWay = `DELETE FROM quarantine ${giving.using} WHERE ${giving.is('quarantine.seq')}
     AND (${giving.is_ours} = 1 OR NOT ${IS_OURS}) RETURNING quarantine.seq`;
@@ -45,7 +45,7 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
       return (await db.each(giveWay, inOrder(list, 'seq'))).length;
     },
 
-    /** Counts notifications that were lost: those that gave way, and those that never came to the quarantine. */
+    /** Counts lost notifications: entries that were deleted to make room, and notifications that were never stored. */
     async countLost(db: Db, { n }: { n: number }): Promise<void> {
       await db.all(addLost, { n: String(n) });
     },

@@ -6,7 +6,7 @@ import { firstReady, freeing, inOrder, type Lane, type LeaseKey, named } from '.
 
 const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
 
-/** How many newer events of a resource are looked at for one that makes a replayed event late. */
+/** How many newer events of its resource are searched for one that makes an event late. */
 const NEWER = 100;
 
 /** More limits than any process has. */
@@ -14,8 +14,8 @@ const MOST_LIMITS = 1_000_000;
 
 export function claimOperations(d: Dialect) {
   const freeLanes = freeing(d);
-  // With locks, the lanes are locked first; what the later statements read is then from after that.
-  // `lease IS NULL` would fit lanes_free, which the planner would scan for lanes that are known by name.
+  // PostgreSQL locks the lanes first, so that the statements after it read what others have committed until then.
+  // `coalesce` keeps the planner off lanes_free, which it would scan whole; lanes_pkey finds lanes by name.
   const freeNamed =
     d.hasLocks && d.lock('lanes', 'resource', 'resource', `AND coalesce(lease, '') = '' ${d.skipLocked}`);
   const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
@@ -26,7 +26,7 @@ export function claimOperations(d: Dialect) {
     started_at = $now, event = ${firstReady('seq')}
     ${leases.from} WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = '' AND ${NOT_PAUSED}
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`;
-  // Of a replayed event, newer ones that are being replayed too do not count: they run again after it.
+  // A newer event that is being replayed too does not make it late: that one runs again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
       WHERE o.resource = events.resource AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
@@ -88,7 +88,7 @@ export function claimOperations(d: Dialect) {
       return { claims, over: over.length };
     },
 
-    /** Renews leases. @returns those that their owner still has */
+    /** Renews leases. @returns the leases that their owner still has */
     async renew(db: Db, { list, ...lease }: { list: readonly LeaseKey[]; leaseMs: number; now: number }) {
       const lanes = inOrder(list, 'resource');
       if (lock) await db.each(lock, lanes);

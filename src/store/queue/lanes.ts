@@ -15,8 +15,8 @@ export const named = (names: readonly string[]): Lane[] =>
 export type Lane = { readonly resource: string };
 
 /**
- * Opens the lanes of events that become ready, or tells open lanes of older work. The upsert changes a lane that is there, so that it waits for
- * a transaction that closes this lane just now.
+ * Opens the lanes of events that become ready. A lane that is open already takes the earlier `ready_at`: since the upsert changes that lane,
+ * it waits for a transaction that closes it just now.
  */
 export function opening(d: Dialect) {
   const older = `ON CONFLICT (resource) DO UPDATE SET over_limit = 0, ready_at =
@@ -31,7 +31,7 @@ export function opening(d: Dialect) {
   };
 }
 
-/** What tells a claim from every other. */
+/** What names a claim: no other one has its lease. */
 export interface LeaseKey extends Lane {
   readonly lease: string;
   readonly seq: number;
@@ -48,7 +48,7 @@ export interface LeasedLane extends Lane {
 
 export const LEASED = 'resource, lease, owner, event, started_at, late';
 
-/** Of the event of a lane that is next: the oldest ready one. */
+/** A column of the oldest ready event of a lane, which runs next. */
 export const firstReady = (what: string) =>
   `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
     ORDER BY e.event_time, e.seq LIMIT 1)`;

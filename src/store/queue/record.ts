@@ -9,7 +9,7 @@ export interface Arrival extends VerifiedNotification {
   readonly deliveries: number;
 }
 
-/** The upper 16 bits of the keys of the advisory locks of PostgreSQL by which readers of the cursor wait; the last seq has the others. */
+/** On PostgreSQL, a transaction that inserts events holds an advisory lock: its key is PLACES << 48 | the last seq before them. */
 export const PLACES = 0x686b;
 
 /** The kinds that tell a channel's state. */
@@ -40,7 +40,7 @@ export function recordOperations(d: Dialect) {
   );
 
   const ping = [
-    // Who asks waits for a second: a command, or a stop, is not to wait for much longer.
+    // A ping waits for 1 s at most, so that a probe, a command or a stop that asks does not wait for longer.
     ...(d.hasLocks ? ["SET LOCAL lock_timeout = '1s'"] : []),
     "INSERT INTO events (id) SELECT '' WHERE false",
     "INSERT INTO lanes (resource) SELECT '' WHERE false",
@@ -51,7 +51,7 @@ export function recordOperations(d: Dialect) {
   return {
     /** Records notifications; of one id the first is the event, the others are repeats. @returns for each whether it is new */
     async record(db: Db, { list }: { readonly list: readonly Arrival[] }): Promise<boolean[]> {
-      // A reader of the cursor goes no further than the lowest seq that such a lock has.
+      // A reader (`lastSeq`) stops at the lowest seq of these locks: events with a higher one may still commit.
       if (cursorLock) await db.all(cursorLock);
       const rows = list.map((one) => ({ ...one, lastDeliveryAt: one.receivedAt }));
       const inserted = await db.each<{ id: string }>(add, inOrder(rows, 'id'));
@@ -67,8 +67,8 @@ export function recordOperations(d: Dialect) {
     },
 
     /**
-     * Commits something: a page that does not change would not be written. It adds nothing to the tables of an ack, but waits for the
-     * locks of others on them, in the order of an ack.
+     * Commits a count, as SQLite writes no page that does not change. It adds no row to the tables that an ack writes to, but takes the
+     * same locks on them, in the same order.
      */
     async ping(db: Db, _: object): Promise<void> {
       for (const sql of ping) await db.all(sql);

@@ -78,7 +78,7 @@ export function settleOperations(d: Dialect) {
   };
 
   return {
-    /** Ends leases. What another process took over meanwhile changes nothing. */
+    /** Ends leases. A settlement changes nothing, where another process has taken the event over meanwhile. */
     async settle(db: Db, { list, now }: { list: readonly Settling[]; now: number }): Promise<Settled[]> {
       const lanes = await heldOf(db, list);
       const held = list.flatMap((one) => {
@@ -94,7 +94,7 @@ export function settleOperations(d: Dialect) {
       await db.each(setState, kept);
       await db.each(dropState, gone);
       const more = await free(db, held);
-      // Of a settlement that was sent twice, the first one has left its attempt.
+      // The attempt is there already: this settlement was sent twice, as the answer to the first was lost.
       const others = list
         .filter(({ lease }) => !lanes.has(lease))
         .map(({ lease, seq: event }) => ({ lease, event }));

@@ -9,7 +9,7 @@ import { type End, ending } from './settle.ts';
 const MOST_CRASHES = 5;
 const LOST = 'its process crashed, or did not renew its lease in time';
 
-/** How long a suspect may be ready until another one has its turn: perhaps no process has a handler for its kind. */
+/** How long a suspect may be ready until the next one has its turn: perhaps no process has a handler for its kind. */
 const SUSPECT_MS = 60_000;
 
 /** How events become ready again: their time has come, their process has ended, or their lane is missing. */
@@ -62,7 +62,7 @@ export function wakeOperations(d: Dialect) {
   };
 
   return {
-    /** Makes events ready that waited until now, and a step of those that a replay holds whose process has ended. @returns their resources */
+    /** Makes events ready whose time has come, and some of those that a replay holds whose process has ended. @returns their resources */
     async wake(db: Db, { limit, now }: { limit: number; now: number }): Promise<string[]> {
       const suspects = await dueSuspects(db, now);
       const events = [...(await db.all<Due>(due, { limit, now })), ...suspects];
@@ -71,7 +71,7 @@ export function wakeOperations(d: Dialect) {
       return replay ? [...woken, ...(await release(db, { ...replay, limit }))] : woken;
     },
 
-    /** Has a suspect wait behind the others that nobody claims for a minute. */
+    /** Where nobody has claimed the ready suspect for a minute, sets it back to waiting, behind the other suspects. */
     async passOver(db: Db, { now }: { now: number }): Promise<void> {
       const suspects = await db.all<Pick<Due, 'seq' | 'resource'>>(readySuspect);
       const lanes = await db.each<{ event?: number }>(lockLanes, suspects);

@@ -23,11 +23,11 @@ export interface Overview {
   readonly quarantineLost: number;
 }
 
-/** How many events are looked at for the one that has been pending for longest. */
+/** How many events are searched for the one that has been pending for longest. */
 const OLDEST = 1000;
 
 const count = (from: string) => `(SELECT count(*) FROM ${from})`;
-// Replayed events are old on purpose: of the many that a replay may have, so many lanes are passed over, and ten events of each.
+// Replayed events are old on purpose and do not count: the query passes over so many lanes that have some, and ten events of each.
 const oldestOf = (which: string) => `SELECT min(received_at) FROM (
     SELECT e.received_at, e.replays, e.starts FROM events e
     WHERE e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)

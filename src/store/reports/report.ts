@@ -1,7 +1,7 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import { inOrder } from '../queue/lanes.ts';
 
-/** What a process counted in a minute: so many times it came to this result. */
+/** How often a process came to a result in a minute. */
 export interface Stat {
   /** its begin, milliseconds since the epoch */
   readonly minute: number;
@@ -45,14 +45,14 @@ export interface Report {
   readonly refusals: readonly Refusals[];
 }
 
-/** Charts need a day; the rest is for the queries of operators. */
+/** How long counts stay: charts show a day, operators query the rest. */
 const KEPT_MS = 8 * 86_400_000;
 /** A process that was not seen for so long is not coming back. */
 const AWAY_MS = 3_600_000;
 /** Strangers can name any webhook from any network: beside these, each webhook with a stored secret keeps its last group. */
 const MOST_REFUSALS = 1000;
 
-/** How processes report what they did, for lists and charts: no event hangs on it. */
+/** What processes report of themselves, for lists and charts. No event depends on it. */
 export function reportOperations(d: Dialect) {
   const key = 'minute, instance, kind, result';
   const add = insert(
@@ -79,7 +79,7 @@ export function reportOperations(d: Dialect) {
     LIMIT 1 OFFSET ${MOST_REFUSALS - 1}) AND (webhook_id, last_at) NOT IN (SELECT webhook_id, max(last_at) FROM refusals
     WHERE webhook_id IN (SELECT webhook_id FROM secrets) GROUP BY webhook_id)`;
   return {
-    /** Adds what a process counted, says that it lives, and removes what is too old. */
+    /** Adds the counts of a process, notes when it was last seen, and deletes rows that are too old. */
     async report(
       db: Db,
       { instance, stats, refusals, now }: Report & { readonly now: number },
@@ -94,7 +94,7 @@ export function reportOperations(d: Dialect) {
       if (refusals.length > 0) await db.all(forget);
     },
 
-    /** A process stops in order. */
+    /** Deletes the row of a process that stops in order. */
     async leave(db: Db, instance: { readonly name: string }): Promise<void> {
       await db.all('DELETE FROM instances WHERE name = $name', instance);
     },

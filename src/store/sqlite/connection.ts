@@ -162,7 +162,7 @@ async function inTransaction<T>(
   }
 }
 
-/** Refuses to write to a file that is no longer where its path leads: whoever starts next would find nothing of what is written. */
+/** Refuses to write to a file that is no longer at its path: the next process to start would not find what was written. */
 function guardFile(path: string): () => void {
   const look = () => statSync(path, { throwIfNoEntry: false });
   const was = look();
@@ -201,7 +201,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
     async run(requests) {
       try {
         check();
-        // An ack waits for the disk, if there is one. What a power cut takes of the others, runs again.
+        // An ack waits for the disk. A power cut may take commits of the RELAXED operations, and these run again.
         const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
         if (wanted !== synchronous && path !== IN_MEMORY) database.pragma(`synchronous = ${wanted}`);
         synchronous = wanted;

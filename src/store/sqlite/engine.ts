@@ -43,7 +43,7 @@ export async function openEngine({ DATABASE_URL, clock, threads = true }: StoreO
   };
 }
 
-/** Has a connection do what gathers while a transaction is under way, in the next one. */
+/** Requests that come while a transaction is under way go into the next one together. */
 function queueOn(connection: Connection) {
   let isClosed = false;
   let running: Promise<unknown> = Promise.resolve();
@@ -57,7 +57,7 @@ function queueOn(connection: Connection) {
   const requests = new Gathered(run, () => setImmediate());
   return {
     request: (name: string, input: object) => requests.add({ name, input }),
-    /** Ends with what is under way. What waits behind it would wait as long for a lock, and is refused. */
+    /** Ends once the transaction under way has ended. Requests behind it are refused, as each might wait as long for a lock. */
     async close(): Promise<void> {
       isClosed = true;
       await running;

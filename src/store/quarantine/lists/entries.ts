@@ -5,18 +5,18 @@ import type { Giving, Quarantined } from '../../stored.ts';
 export interface QuarantinePage {
   /** only entries that name this webhook */
   readonly webhook?: string | undefined;
-  /** only entries after the one in this place */
+  /** only entries with a higher seq */
   readonly after?: number | undefined;
   /** 500 without it */
   readonly limit?: number | undefined;
 }
 
-/** A network or webhook, or without both all of them, and what its entries in quarantine take. */
+/** How many bytes the entries of a network or webhook take in quarantine; without both, of all. */
 export interface Share {
   readonly network?: string | undefined;
   readonly webhookId?: string | undefined;
   bytes: number;
-  /** the place before which its entries were not looked at yet */
+  /** its entries with a lower seq were not looked at yet */
   before?: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface WaitingWebhook {
 
 const PAGE = 500;
 
-/** What one reads of the quarantine. */
+/** The lists of the quarantine. */
 export function quarantineReads() {
   const columns =
     'id, kind, webhook_id, site_id, resource, event_time, received_at, body, source, deliveries';
@@ -59,13 +59,13 @@ export function quarantineReads() {
       return db.all<Quarantined>(sql, { webhook, after, limit });
     },
 
-    /** How many bytes entries hold together, those of webhooks with a stored secret, and each network or webhook that has `least`. */
+    /** The bytes of all entries, of those of webhooks with a stored secret, and of each network or webhook that has at least `least`. */
     async shares(db: Db, { least }: { readonly least: number }) {
       const { bytes, ours } = await one<{ bytes: number; ours: number }>(db, sums);
       return { bytes, ours, shares: await db.all<Share>(shares, { least }) };
     },
 
-    /** The newest entries of a network or webhook, or of all, before a place. */
+    /** The newest entries of a network or webhook, or of all, with a seq lower than `before`. */
     async newestOf(db: Db, { limit, ...share }: Share & { readonly limit: number }): Promise<Giving[]> {
       const { network, webhookId, before = Number.MAX_SAFE_INTEGER } = share;
       const which = network === undefined ? whose(webhookId) : 'network = $network';

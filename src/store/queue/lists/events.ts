@@ -5,7 +5,7 @@ import { problems } from './problems.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
 import type { Attempt, RunningStart, StatePlace, States, StatesQuery } from './types.ts';
 
-/** How many values one look at the states of all media or channels takes. */
+/** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
 const START: StatePlace = { resource: '', name: '' };
 type Id = { readonly id: string };

@@ -1,9 +1,9 @@
 import type { Db } from '../../dialect.ts';
 import type { Problem } from './types.ts';
 
-/** So many of the newest dead events, and of those that wait, are looked at. */
+/** How many of the newest dead events, and of those that wait, are read. */
 export const LOOKED_AT = 10_000;
-/** In characters, of an error's first line. */
+/** The characters of an error's first line that count. */
 const LONGEST = 200;
 
 // The name of its media or channel is in most errors, and would make each error one of its own.

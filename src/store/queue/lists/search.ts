@@ -47,7 +47,7 @@ interface Plan {
   readonly params: Record<string, Value>;
 }
 
-/** An event's place in an order. */
+/** By what events are ordered. */
 interface Place {
   readonly seq: number;
   readonly eventTime: number;
@@ -81,7 +81,7 @@ export function searchReads(d: Dialect) {
     const params: Record<string, Value> = { reach, upto: upTo, from: after?.seq, time: after?.eventTime };
     const conditions = conditionsOf(d, filter, params);
     if (upTo !== undefined) conditions.push('e.seq <= $upto');
-    // Candidates are on the right side of each place: else what came on the other would use up the reach.
+    // Where the stretch begins and ends is a condition of the subquery: rows outside would use up its limit.
     const bySeq = [
       'true',
       ...(after ? [`seq ${beyond} $from`] : []),
@@ -112,7 +112,7 @@ export function searchReads(d: Dialect) {
     if (status === 'dead') return from('events', "status = 'dead'");
     if (status === 'running') return from('(SELECT event AS seq FROM lanes WHERE lease IS NOT NULL) l');
     if (status === 'pending') {
-      // Few of them may be anywhere among many others; many are found among the others soon.
+      // A few pending events may be anywhere among millions, so that an index finds them; many are found soon in the order of seq.
       const { few } = await one<{ few: number }>(db, fewPending, { reach });
       if (few < reach) return from(`(${pending}) p`);
     }
@@ -140,14 +140,14 @@ export function searchReads(d: Dialect) {
       return { events: rows.map(eventOf), next };
     },
 
-    /** How many events of one stretch match, newest first, and what verbs would make of them: to a replay, the others are pruned. */
+    /** How many events of one stretch match, newest first, and what verbs would make of them: what is neither replayable nor under way is pruned. */
     async tally(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
       const plan = await planOf(db, { filter, stretch: { after, limit: 0 }, order: 'newest' });
       if (!plan) return { ...NOTHING, next: undefined };
       return { ...(await one<Tally>(db, matching(plan, tally), plan.params)), next: await endOf(db, plan) };
     },
 
-    /** What came after a place, as it was received, in the order of receipt. */
+    /** The events with a higher seq than `after` that match, in the order of receipt. */
     async received(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
       const params: Record<string, Value> = { from, upto: upTo, limit };
       const where = conditionsOf(d, filter, params).join(' AND ');
@@ -168,8 +168,8 @@ export function searchReads(d: Dialect) {
       (await one<Partial<Receipt>>(db, firstSince, query)).seq,
 
     /**
-     * The last place up to which everything is there: what commits later comes behind it.
-     * Of PostgreSQL, whatever inserts events holds a lock with the last place before its own.
+     * The last seq up to which all events are committed: an event that commits later has a higher one.
+     * On PostgreSQL, a transaction that inserts events holds a lock that names the last seq before its own.
      */
     async lastSeq(db: Db): Promise<number> {
       const { seq } = await one<{ seq: number }>(db, d.lastSeq);
@@ -179,13 +179,13 @@ export function searchReads(d: Dialect) {
   };
 }
 
-/** What is counted of an event after which nothing is there. */
+/** The counts of a stretch that begins after an event that is not there. */
 const NOTHING = { events: 0, replayable: 0, underWay: 0, dismissible: 0 };
 type Tally = Readonly<typeof NOTHING>;
 
 export interface ReceivedQuery {
   readonly filter: EventFilter;
-  /** only what came after this place */
+  /** only events with a higher seq */
   readonly after: number;
   /** how many are looked at */
   readonly limit: number;

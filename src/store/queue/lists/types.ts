@@ -13,7 +13,7 @@ export interface EventFilter {
   readonly since?: number | undefined;
   /** happened before this time */
   readonly until?: number | undefined;
-  /** received after the event in this place */
+  /** received after the event with this seq */
   readonly newerThan?: number | undefined;
   /** a part of the body */
   readonly q?: string | undefined;
@@ -27,7 +27,7 @@ export interface Stretch {
   readonly after?: string | undefined;
   /** the most events to search through */
   readonly reach?: number | undefined;
-  /** leaves out events that were received after the one in this place */
+  /** leaves out events with a higher seq */
   readonly upTo?: number | undefined;
   /** events found, at most */
   readonly limit: number;
@@ -39,7 +39,7 @@ export interface Found {
   readonly next: EventId | undefined;
 }
 
-/** When an event was received, and its place. */
+/** When an event was received, and its seq. */
 export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
 
 /** An event as it was received. */
