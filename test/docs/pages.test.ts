@@ -53,6 +53,28 @@ describe('the picture of the rooms', () => {
   });
 });
 
+describe('the ways through the house', () => {
+  const ways = page.split(/^## /m).filter((section) => section.startsWith('The way of '));
+
+  test.each(ways.map((way) => [way.split('\n', 1)[0], way]))(
+    '%s names its files, and counts them',
+    (_, way) => {
+      const [, counted] = /^(\d+) files/m.exec(way) ?? [];
+      const rows = way.split('\n').filter((line) => /^\| \d/.test(line));
+      const named = new Set(
+        Array.from(rows.join().matchAll(/`([\w/-]+\.ts)`/g), ([, file]) => `src/${file}`),
+      );
+      const there = new Set(sources.map(({ path }) => path));
+      expect([...named.difference(there)]).toEqual([]);
+      expect(Number(counted)).toBe(named.size);
+    },
+  );
+
+  test('are those of a request, a claim and a dismissal', () => {
+    expect(ways).toHaveLength(3);
+  });
+});
+
 describe('the picture of the life of an event', () => {
   test('has every status of an event, and the quarantine', () => {
     const shown = new Set(
