@@ -1,11 +1,10 @@
-import { hash, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { MonotonicClock } from '../base/clock.ts';
-import { networkOf } from '../base/request-source.ts';
 import type { Engine, StoreOptions } from './engine.ts';
 import { Gathered } from './gathered.ts';
 import { op } from './operations.ts';
-import type { Entry } from './quarantine/entries.ts';
 import type { QuarantinePage } from './quarantine/lists/entries.ts';
+import { digestOf, entryOf, keepingOn } from './quarantine/room.ts';
 import type { LeaseKey } from './queue/lanes.ts';
 import type { Order, ReceivedQuery } from './queue/lists/search.ts';
 import type { EventFilter, StatesQuery, Stretch } from './queue/lists/types.ts';
@@ -46,7 +45,7 @@ export interface Recorded {
   readonly id: EventId;
 }
 
-/** How many leases are recovered, or entries of the quarantine deleted, in one commit: acks come through in between. */
+/** How many leases are recovered in one commit: acks come through in between. */
 const STEP = 200;
 /** How many events are woken, reset or dismissed in one commit. */
 const WAVE = 500;
@@ -69,20 +68,7 @@ export class EventStore {
   readonly #settlements = new Gathered((list: readonly Settling[]) =>
     this.#engine.write(op.settle, { list }),
   );
-  /** entries of the quarantine, each with the bytes that all of them may have; entries that come while room is made wait */
-  readonly #entries = new Gathered(async (list: readonly (Entry & { readonly maxBytes: number })[]) => {
-    const bytes = list.reduce((sum, entry) => sum + entry.bytes, 0);
-    if (this.#room < bytes) this.#room = await this.#makeRoom(bytes, list[0]?.maxBytes ?? 0);
-    await this.#engine.write(op.quarantine, { list });
-    this.#room -= bytes;
-    const lost = this.#lost;
-    this.#lost = 0;
-    return list.map((_, index) => (index === 0 ? lost : 0));
-  });
-  /** how many bytes may come into quarantine until its size is read again */
-  #room = 0;
-  /** how many entries were deleted to make room, and not told to a caller yet */
-  #lost = 0;
+  readonly #entries: ReturnType<typeof keepingOn>;
   #ping: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -91,6 +77,7 @@ export class EventStore {
 
   constructor(engine: Engine, vault: Vault, { clock, onCommit = () => {} }: StoreOptions) {
     this.#engine = engine;
+    this.#entries = keepingOn(engine);
     this.#vault = vault;
     this.#clock = clock;
     this.#onCommit = onCommit;
@@ -329,44 +316,8 @@ export class EventStore {
    * twentieth of that. When the quarantine is full, a twentieth is deleted first.
    * @returns how many entries were lost for lack of room, this one or others
    */
-  async quarantine(entry: ToQuarantine, maxBytes: number): Promise<number> {
-    const digest = digestOf(entry.token);
-    const bytes = Buffer.byteLength(entry.body) + entry.token.length + ENTRY_BYTES;
-    const network = networkOf(entry.source);
-    return this.#entries.add({ ...entry, digest, network, bytes, receivedAt: this.#clock.now(), maxBytes });
-  }
-
-  /**
-   * Makes room, in steps between which acks come through. It deletes the newest entries of the network (/24 or /56) or webhook that holds
-   * most, or of all where none holds a twentieth. Entries of webhooks with a stored secret stay while these hold a tenth at most.
-   * @param bytes of the entries that come now
-   * @returns how many bytes may come until the size is read again
-   */
-  async #makeRoom(bytes: number, maxBytes: number): Promise<number> {
-    const twentieth = Math.ceil(maxBytes / 20);
-    // A read, as it goes through all entries: some 100 ms at 256 MiB, in which the writer goes on.
-    const { shares, ...held } = await this.#engine.read(op.shares, { least: twentieth });
-    const all: (typeof shares)[number] = { bytes: held.bytes };
-    const goal = held.bytes + bytes > maxBytes ? maxBytes - twentieth - bytes : held.bytes;
-    while (all.bytes > goal) {
-      const [most = all] = shares
-        .filter((one) => one.bytes >= twentieth)
-        .sort((one, other) => other.bytes - one.bytes);
-      const page = await this.#engine.read(op.newestOf, { ...most, limit: STEP });
-      const list = page.filter((entry) => {
-        if (all.bytes <= goal || (entry.isOurs && held.ours <= maxBytes / 10)) return false;
-        if (entry.isOurs) held.ours -= entry.bytes;
-        all.bytes -= entry.bytes;
-        for (const one of shares)
-          if (one.network === entry.network || one.webhookId === entry.webhookId) one.bytes -= entry.bytes;
-        return true;
-      });
-      most.before = page.at(-1)?.seq;
-      if (list.length > 0) this.#lost += await this.#engine.write(op.giveWay, { list });
-      else if (most === all && page.length === 0) break;
-      else if (most.webhookId !== undefined || page.length === 0) most.bytes = 0; // what is left of it stays; others give way
-    }
-    return Math.min(bytes + twentieth, maxBytes - all.bytes);
+  quarantine(entry: ToQuarantine, maxBytes: number): Promise<number> {
+    return this.#entries.add({ ...entryOf(entry, this.#clock.now()), maxBytes });
   }
 
   /** Counts lost notifications: entries that were deleted to make room, and notifications that were never stored. */
@@ -442,9 +393,3 @@ async function* stepsFrom<P, S extends { readonly next: P | undefined }>(
   let last = await step(start);
   for (yield last; last.next !== undefined; yield last) last = await step(last.next);
 }
-
-/** The name of an entry of the quarantine. */
-const digestOf = (token: string) => hash('sha256', token);
-
-/** The bytes that an entry of the quarantine takes beside its texts. */
-const ENTRY_BYTES = 200;
