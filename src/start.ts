@@ -1,7 +1,7 @@
 import { systemClock } from './base/clock.ts';
 import type { Admin } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
-import { openStore } from './store/open.ts';
+import { engineOf, openStore } from './store/open.ts';
 
 type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
   /** how many lines of the log were dropped */
@@ -16,7 +16,8 @@ export async function start({ config, app, log, droppedLogLines, threads }: Opti
   const onCommit = (ms: number) => admin?.observer.committed(ms);
   const store = openStore({ ...config, clock: systemClock, threads, onCommit });
   store.catch(() => {}); // startService reports it
-  // Loaded while the store's thread starts.
+  // The store's thread starts, and the rest is loaded meanwhile.
+  await engineOf(config.DATABASE_URL);
   const { startService } = await import('./service.ts');
   admin = (await import('./inspector/index.ts')).createInspector(systemClock, droppedLogLines);
   const own = process.stdout.isTTY ? { ...config, DRAIN_MS: 0 } : config;
