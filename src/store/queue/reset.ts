@@ -48,12 +48,27 @@ export function releasingHeld(d: Dialect) {
     makeReady(db, await db.all<Due>(held, replay), replay);
 }
 
-/** What people do with many events: replays and dismissals. */
-export function resetOperations(d: Dialect) {
+/** Locks events with their lanes. The function returns the events that no lane runs, and how many others there are. */
+export function lockingIdle(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const lockLanes = d.lock('lanes', 'resource', 'resource, event');
   const bySeq = d.rows('seq bigint');
   const found = `SELECT events.seq, resource FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}`;
+  return async (db: Db, seqs: Chosen['seqs']) => {
+    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs);
+    const lanes = named(events.map(({ resource }) => resource));
+    const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
+    const running = new Set(locked.map(({ event }) => event));
+    const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
+    if (lockEvents) await db.each(lockEvents, idle);
+    return { idle, running: events.length - idle.length };
+  };
+}
+
+/** What people do with many events: replays and dismissals. */
+export function resetOperations(d: Dialect) {
+  const lockIdle = lockingIdle(d);
+  const bySeq = d.rows('seq bigint');
   // An event that another replay holds counts as replayed once.
   const isStill = 'events.status = coalesce($status, events.status)';
   const reset = `UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0,
@@ -66,17 +81,6 @@ export function resetOperations(d: Dialect) {
     RETURNING events.id`;
   const byEvent = d.rows('event bigint');
   const forgetSteps = `DELETE FROM steps ${byEvent.using} WHERE ${byEvent.is('steps.event')}`;
-
-  /** Locks events with their lanes. @returns those that no lane runs, and how many others there are */
-  const lockIdle = async (db: Db, seqs: Chosen['seqs']) => {
-    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs);
-    const lanes = named(events.map(({ resource }) => resource));
-    const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
-    const running = new Set(locked.map(({ event }) => event));
-    const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
-    if (lockEvents) await db.each(lockEvents, idle);
-    return { idle, running: events.length - idle.length };
-  };
 
   return {
     release: releasingHeld(d),

@@ -2,7 +2,7 @@ import type { Db, Dialect } from '../dialect.ts';
 import { READY } from '../schema.ts';
 import type { DeadEvent } from '../stored.ts';
 import { freeing, type Lane, LEASED, type LeasedLane, named, opening } from './lanes.ts';
-import { type Due, type Held, releasing, releasingHeld } from './reset.ts';
+import { type Due, type Held, lockingIdle, releasing, releasingHeld } from './reset.ts';
 import { type End, ending } from './settle.ts';
 
 /** After so many crashes in a life of an event, it is dead. */
@@ -25,13 +25,13 @@ export function wakeOperations(d: Dialect) {
   const wakeDue = releasing(d, `coalesce(next_at, 0) BETWEEN 1 AND ${d.now}`);
   // A suspect is an event that was lost twice: it may be what ends its process. One of them is ready or runs at a time.
   const isSuspect = "crashes >= 2 AND status = 'pending'";
-  const readySuspect = `SELECT seq, resource FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
+  const readySuspect = `SELECT seq FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
   const nextSuspect = `SELECT seq, resource, received_at FROM events
     WHERE ${isSuspect} AND next_at <= ${d.now} ORDER BY next_at LIMIT 1`;
   const lockSuspects = d.hasLocks && `SELECT pg_advisory_xact_lock(${0x686f6f6b}, -2)`;
   const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
-  const lockLanes = d.lock('lanes', 'resource', 'resource, event');
+  const lockIdle = lockingIdle(d);
   const bySeq = d.rows('seq bigint');
   const standBack = `UPDATE events SET next_at = ${d.now} ${bySeq.from}
     WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
@@ -73,9 +73,7 @@ export function wakeOperations(d: Dialect) {
 
     /** Where nobody has claimed the ready suspect for a minute, sets it back to waiting, behind the other suspects. */
     async passOver(db: Db, { now }: { now: number }): Promise<void> {
-      const suspects = await db.all<Pick<Due, 'seq' | 'resource'>>(readySuspect);
-      const lanes = await db.each<{ event?: number }>(lockLanes, suspects);
-      const idle = suspects.filter(({ seq }) => !lanes.some(({ event }) => event === seq));
+      const { idle } = await lockIdle(db, await db.all<Pick<Due, 'seq'>>(readySuspect));
       await db.each(standBack, idle, { now, before: now - SUSPECT_MS });
     },
 
