@@ -152,7 +152,7 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
   }
   try {
     await using store = await openStore({ ...config, clock: systemClock, threads: false });
-    yield* refuseSeeded(await store.secrets(), config);
+    yield* refuseSeeded(await store.secrets.live(), config);
     return yield* checkStore(store, config);
   } catch (error) {
     // What else a database may suffer from was found above.
@@ -179,8 +179,8 @@ async function* checkStore(
   yield judged('secrets', `they open with the key; webhooks with a secret: ${stored}${others}`, [
     [stored === 0 && !hasFallback, 'FAIL', NO_SECRET],
   ]);
-  yield checkInstances(await store.instances());
-  const { pending, running, dead, quarantined, paused } = await store.overview();
+  yield checkInstances(await store.reports.instances());
+  const { pending, running, dead, quarantined, paused } = await store.reports.overview();
   const seen = `${pending} pending, ${running} running, ${dead} dead, ${quarantined} in quarantine`;
   yield judged('events', seen, [
     [

@@ -9,8 +9,8 @@ import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
-import type { EventStore } from '../store/event-store.ts';
-import { withDatabase } from '../store/open.ts';
+import type { Queue } from '../store/event-store.ts';
+import { withReader } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { toVerified } from '../store/verified.ts';
 import { requiredEvent } from './events/list-and-show.ts';
@@ -100,38 +100,39 @@ async function tryHandler(id: string | undefined, flags: Flags, command: Command
   }
   if (flags.kind !== undefined || flags.body !== undefined)
     throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');
-  await withDatabase(config, async (store) => {
+  await withReader(config, async (store) => {
     const { body, ...event } = await requiredEvent(store, id);
     if (body === undefined)
       throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
-    const state = await store.state(event.resource);
-    const stored = flags.resetSteps ? undefined : store;
+    const state = await store.queue.state({ resource: event.resource });
+    const stored = flags.resetSteps ? undefined : store.queue;
     await tell(await tryEvent({ ...event, ...circumstances, body, state }, config, stored), flags);
   });
 }
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. @param stored has the results of steps */
-async function tryEvent(event: Assignment, config: Config, stored?: Pick<EventStore, 'step'>) {
+async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 'step'>) {
   const steps = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
-  const store: OnceOptions['store'] = {
-    async step(key, name) {
-      const before = steps.has(name) ? undefined : await stored?.step(key, name);
+  const queue: OnceOptions['store']['queue'] = {
+    async step(asked) {
+      const { name } = asked;
+      const before = steps.has(name) ? undefined : await stored?.step(asked);
       if (before?.done) steps.set(name, { ...before.done, ran: false });
       return { done: steps.get(name), isHeld: true };
     },
-    async saveStep(_key, { name, result }) {
+    async saveStep({ name, result }) {
       steps.set(name, { result, ran: true });
       return { result };
     },
   };
-  const options = { config, store, clock: systemClock };
+  const options = { config, store: { queue }, clock: systemClock };
   // Without an event of the database, nothing needs one, unless `start` reads it.
-  const states: Pick<EventStore, 'state' | 'states'> = {
-    state: (resource) => withDatabase(config, (open) => open.state(resource)),
-    states: (query) => withDatabase(config, (open) => open.states(query)),
+  const states: Pick<Queue, 'state' | 'states'> = {
+    state: (lane) => withReader(config, (open) => open.queue.state(lane)),
+    states: (query) => withReader(config, (open) => open.queue.states(query)),
   };
   const began = systemClock.monotonic();
-  const run = await withHandlers(config, states, ({ app, log }) => {
+  const run = await withHandlers(config, { queue: states }, ({ app, log }) => {
     const watched = { ...app, handlers: watchLoop(app.handlers) };
     return keptAlive(() => runHandler(event, new AbortController(), { ...options, app: watched, log }));
   });

@@ -19,7 +19,7 @@ export function addResume(program: Command): void {
 
 async function pause({ reason }: { readonly reason: string }, command: Command): Promise<void> {
   await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
-    store.pause({ reason, by: `${userName()}@${hostname()}` }),
+    store.queue.pause({ reason, by: `${userName()}@${hostname()}` }),
   );
   await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
 }
@@ -34,6 +34,8 @@ function userName(): string {
 }
 
 async function resume(_: object, command: Command): Promise<void> {
-  const wasPaused = await withDatabase(loadConfig(command.optsWithGlobals()), (store) => store.resume());
+  const wasPaused = await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
+    store.queue.resume(),
+  );
   await print(wasPaused ? 'handling goes on within two seconds' : 'handling was not paused');
 }

@@ -3,8 +3,8 @@ import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
-import type { EventStore, Quarantined } from '../store/event-store.ts';
-import { withDatabase } from '../store/open.ts';
+import type { Quarantined, StoreReader } from '../store/event-store.ts';
+import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';
 import { moment } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
@@ -42,13 +42,13 @@ async function drop({ webhook, before, all, json }: Flags, command: Command): Pr
   if (!all && webhook === undefined && before === undefined)
     throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
   await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
-    const dropped = await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook);
+    const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
     await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
   });
 }
 
 async function list({ webhook, json }: Flags, command: Command): Promise<void> {
-  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withReader(loadConfig(command.optsWithGlobals()), async (store) => {
     const rows: string[][] = [];
     for await (const entry of entriesOf(store, webhook)) {
       const shown = unprovenJson(entry);
@@ -64,11 +64,11 @@ async function list({ webhook, json }: Flags, command: Command): Promise<void> {
 }
 
 /** The entries in the order in which they came, read a page at a time. */
-async function* entriesOf(store: EventStore, webhook: string | undefined): AsyncGenerator<Quarantined> {
-  let page = await store.quarantined({ webhook });
+async function* entriesOf(store: StoreReader, webhook: string | undefined): AsyncGenerator<Quarantined> {
+  let page = await store.quarantine.entries({ webhook });
   while (page.length > 0) {
     yield* page;
-    page = await store.quarantined({ webhook, after: page.at(-1)?.seq });
+    page = await store.quarantine.entries({ webhook, after: page.at(-1)?.seq });
   }
 }
 
@@ -76,7 +76,7 @@ async function admit({ webhook, json }: Flags, command: Command): Promise<void> 
   const config = loadConfig(command.optsWithGlobals());
   await withDatabase(config, async (store) => {
     const admitted = await admitWaiting(store, config, webhook);
-    const kept = await store.quarantineSize(webhook);
+    const kept = await store.quarantine.size({ webhook });
     if (json) return printJson({ admitted, kept });
     await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret verifies them' : ''}`);
   });

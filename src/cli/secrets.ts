@@ -31,7 +31,7 @@ async function rekey({ secretFile, json }: { secretFile?: string; json?: true },
   const newKey = oldKey && (await givenKey(secretFile, 'the new key'));
   if (oldKey && newKey?.equals(oldKey))
     throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
-  const sealed = await withDatabase(config, (store) => store.rekey(newKey));
+  const sealed = await withDatabase(config, (store) => store.secrets.rekey(newKey));
   if (json) return printJson({ sealed });
   const next = newKey
     ? 'now start the server with it as SECRETS_KEY'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { withDatabase } from '../store/open.ts';
+import { withDatabase, withReader } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { resource } from './options.ts';
 import { line, print, printJson, table, write } from './output.ts';
@@ -26,7 +26,9 @@ export function addState(program: Command): void {
 }
 
 async function show(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
-  const values = await withDatabase(loadConfig(command.optsWithGlobals()), (store) => store.state(resource));
+  const values = await withReader(loadConfig(command.optsWithGlobals()), (store) =>
+    store.queue.state({ resource }),
+  );
   if (json) return printJson({ resource, state: stateJson(values) });
   if (values.length === 0) return print(`${line(resource)} has no state`);
   const rows = values.map(({ name, value }) => [name, value]);
@@ -35,7 +37,7 @@ async function show(resource: string, { json }: { json?: true }, command: Comman
 
 async function remove(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
   const deleted = await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
-    store.deleteState(resource),
+    store.queue.deleteState({ resource }),
   );
   if (json) return printJson({ resource, deleted });
   await print(`${line(resource)}: ${deleted} ${deleted === 1 ? 'name' : 'names'} deleted`);

@@ -155,12 +155,12 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
   const config = loadConfig(command.optsWithGlobals());
   const secret = await readSecret(secretFile);
   await withStore(config, async (store) => {
-    const before = await store.quarantineSize(id);
-    await store.addSecret(id, secret);
+    const before = await store.quarantine.size({ webhook: id });
+    await store.secrets.add(id, secret);
     const at = systemClock.now() + (now ? 0 : grace);
     const ends = replace ? await registering.retireSecrets(store, { id, at, kept: secret }) : [];
     const here = await admitWaiting(store, config, id);
-    const waiting = await store.quarantineSize(id);
+    const waiting = await store.quarantine.size({ webhook: id });
     const admitted = Math.max(here, before - waiting); // a server that runs admits some of them
     if (waiting > 0)
       say(`${waiting} notifications of webhook ${id} stay in quarantine: this secret verifies none of them`);

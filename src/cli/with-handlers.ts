@@ -6,7 +6,7 @@ import { loadApp } from '../dispatch/load-handlers.ts';
 import { openApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { RunningApp } from '../dispatch/run-handler.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { Queue } from '../store/event-store.ts';
 import { say } from './output.ts';
 
 /** How long timers and promises that handlers left behind may still tell of their errors. */
@@ -25,7 +25,7 @@ export interface HandlersHere {
  */
 export async function withHandlers<T>(
   config: Config,
-  store: Pick<EventStore, 'state' | 'states'>,
+  store: { readonly queue: Pick<Queue, 'state' | 'states'> },
   work: (here: HandlersHere) => Promise<T>,
 ): Promise<T> {
   const log = pino({ level: config.LOG_LEVEL, ...visibleLog }, process.stderr);

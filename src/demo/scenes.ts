@@ -42,7 +42,7 @@ export async function setStage(flags: GlobalFlags): Promise<DemoStage> {
     async settled() {
       await stage.mock.settled();
       for (;;) {
-        const { pending, running } = await stage.service.store.overview();
+        const { pending, running } = await stage.service.store.reports.overview();
         if (pending + running === 0) return;
         await pause(systemClock, 10);
       }
@@ -151,7 +151,7 @@ export async function review({ mock, service }: DemoStage, { title, deliveryId, 
     .find(({ id }) => id === deliveryId)
     ?.attempts.at(-1);
   const { status = 'refused', id } = Object(jsonOf(last?.answer?.body ?? ''));
-  const event = id === undefined ? undefined : await service.store.event(id);
+  const event = id === undefined ? undefined : await service.store.queue.event({ id });
   const answer = `${last?.answer?.status ?? 'no answer'} ${status}`;
   const result = [answer, event?.status ?? '-', String(event?.attempts ?? '-')];
   const ack = last ? `${last.duration_ms} ms` : '-';

@@ -67,10 +67,10 @@ export async function replayLast(
   { store, dispatcher }: Service,
   options: { readonly resetSteps?: boolean } = {},
 ): Promise<number> {
-  const { events } = await store.search({}, { limit: LOOKED_AT });
+  const { events } = await store.queue.search({ filter: {}, stretch: { limit: LOOKED_AT } });
   const last = events.filter(isReplayable).slice(0, MOST);
   if (last.length === 0) return 0;
-  const { events: replayed } = await store.replay({ ids: last.map(({ id }) => id) }, options);
+  const { events: replayed } = await store.queue.replay({ ids: last.map(({ id }) => id) }, options);
   dispatcher.wake();
   return replayed;
 }

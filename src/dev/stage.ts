@@ -58,10 +58,10 @@ export async function setDevStage({
     events: [...kindNames],
     site_ids: [site],
   });
-  await service.store.addSecret(webhook.id, webhook.secret);
+  await service.store.secrets.add(webhook.id, webhook.secret);
   // The next start has a webhook of its own.
   ends.defer(async () => {
-    await service.store.retireSecret(webhook.id, webhook.secret, systemClock.now());
+    await service.store.secrets.retire(webhook.id, webhook.secret, systemClock.now());
   });
   if (life) ends.defer(smallLife({ mock, site, clock: systemClock, seed: life.seed }));
   const kept = ends.move();

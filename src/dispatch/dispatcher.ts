@@ -141,16 +141,16 @@ export class Dispatcher {
     this.#pollMs = Math.min(2 * this.#pollMs, SELDOM_MS);
     const found: string[] = [];
     try {
-      found.push(...(await store.wake()));
+      found.push(...(await store.queue.wake()));
       if (now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased.keys()].map(({ claim }) => claim.lease);
-        const { ready, dead } = await store.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS });
+        const { ready, dead } = await store.queue.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS });
         found.push(...ready);
         for (const event of dead) this.#tellDead(event);
       }
       this.wake();
       if (now >= this.#sweepAt && !this.#isStopped) {
-        await store.sweep();
+        await store.queue.sweep();
         this.#sweepAt = now + SWEEP_MS;
       }
     } catch (error) {
@@ -186,7 +186,7 @@ export class Dispatcher {
     try {
       const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
       const limits = this.#limits.map(({ kinds, most }) => ({ kinds, room: most - this.#runningOf(kinds) }));
-      const { claims, over } = await store.claim({ ...asked, limits, owner, leaseMs });
+      const { claims, over } = await store.queue.claim({ ...asked, limits, owner, leaseMs });
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
       const isPoll = asked.names.length === 0;
       if (isPoll && claims.length + over > 0) this.wake(); // more events may be ready
@@ -248,7 +248,7 @@ export class Dispatcher {
     const { store, clock, log } = this.#options;
     for (;;) {
       try {
-        const { isHeld, hasMore } = await store.settle(claim, settlement);
+        const { isHeld, hasMore } = await store.queue.settle(claim, settlement);
         if (hasMore) this.#wanted.add([claim.resource]);
         if (settlement.status === 'pending') this.#pollOften();
         if (!isHeld) log.error(lineOf(claim), LOST);

@@ -13,7 +13,7 @@ export interface Leased {
 }
 
 interface LeasesOptions {
-  readonly store: Pick<EventStore, 'renew'>;
+  readonly store: Pick<EventStore, 'queue'>;
   readonly clock: MonotonicClock;
   readonly config: Pick<Config, 'LEASE_MS'>;
   /** the events that this process has leased */
@@ -41,8 +41,8 @@ export function keepLeases({ store, clock, config, all, onError }: LeasesOptions
     const askedAt = clock.monotonic();
     isRenewing = true;
     try {
-      const claims = due.map(({ claim }) => claim);
-      const held = new Set(await store.renew(claims, leaseMs));
+      const list = due.map(({ claim: { lease, resource, seq } }) => ({ lease, resource, seq }));
+      const held = new Set(await store.queue.renew({ list, leaseMs }));
       for (const leased of due) {
         if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
         else if (all.has(leased)) lose(leased, 'the lease is lost');

@@ -1,7 +1,7 @@
 import { type Clock, pause } from '../base/clock.ts';
 import { isUnavailable } from '../base/errors.ts';
 import { shown } from '../base/thrown.ts';
-import type { Claim, DoneStep, EventStore } from '../store/event-store.ts';
+import type { Claim, DoneStep, Queue } from '../store/event-store.ts';
 import { type AsJson, checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 1024 * 1024;
@@ -17,7 +17,7 @@ export class LeaseLost extends Error {
 }
 
 export interface OnceOptions {
-  readonly store: Pick<EventStore, 'step' | 'saveStep'>;
+  readonly store: { readonly queue: Pick<Queue, 'step' | 'saveStep'> };
   readonly clock: Clock;
   /** told when the store does not answer; the step asks again */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
@@ -28,10 +28,11 @@ export interface OnceOptions {
  * @param signal the signal of the run
  */
 export function onceOf(
-  claim: Pick<Claim, 'lease' | 'resource' | 'seq'>,
+  { lease, resource, seq }: Pick<Claim, 'lease' | 'resource' | 'seq'>,
   signal: AbortSignal,
   { store, clock, onStoreError }: OnceOptions,
 ) {
+  const { queue } = store;
   /** the steps of this run that are under way or done; one that threw may be called again */
   const called = new Set<string>();
   const underWay = new Map<string, Promise<DoneStep['result']>>();
@@ -56,8 +57,8 @@ export function onceOf(
     }
   };
   const run = async (step: string, fn: () => unknown): Promise<DoneStep['result']> => {
-    const { done, isHeld } = await patiently(() => store.step(claim, step));
-    if (done) return done.result;
+    const { done: before, isHeld } = await patiently(() => queue.step({ lease, resource, seq, name: step }));
+    if (before) return before.result;
     if (!isHeld) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
     let result: string | null = null;
@@ -71,7 +72,8 @@ export function onceOf(
       unstorable ??= problem;
       throw new TypeError(problem, { cause });
     }
-    const stored = await patiently(() => store.saveStep(claim, { name: step, result }));
+    const done = { lease, resource, seq, name: step, result };
+    const stored = await patiently(() => queue.saveStep(done));
     if (stored) return stored.result;
     throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
   };

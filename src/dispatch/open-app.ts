@@ -6,7 +6,7 @@ import { shown, textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
 import type { AppPages } from '../observer.ts';
 import { StatusesClient } from '../provider/index.ts';
-import type { EventStore, StatePlace } from '../store/event-store.ts';
+import type { Queue, StatePlace } from '../store/event-store.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
 import type { DefinedApp, StartContext, Started, StateOf } from './handler.ts';
@@ -32,7 +32,7 @@ const UNCLOSED = 'the close of the app does not end, and the stop goes on withou
 interface OpenOptions {
   readonly config: Config;
   readonly log: Logger;
-  readonly store: Pick<EventStore, 'state' | 'states'>;
+  readonly store: { readonly queue: Pick<Queue, 'state' | 'states'> };
 }
 
 /**
@@ -41,7 +41,7 @@ interface OpenOptions {
  */
 export async function openApp(
   { start, settings = {}, ...app }: ReadyApp,
-  { config, log, store }: OpenOptions,
+  { config, log, store: { queue } }: OpenOptions,
 ): Promise<OpenApp> {
   const stop = new AbortController();
   const ctx = {
@@ -52,14 +52,14 @@ export async function openApp(
     async *states<T>(of: 'channel' | 'media', name: string): AsyncGenerator<StateOf<T>> {
       let after: StatePlace | undefined;
       do {
-        const { values, next } = await store.states({ of, name, after });
+        const { values, next } = await queue.states({ of, name, after });
         for (const { resource, value } of values) yield { resource, value: JSON.parse(value) };
         after = next;
       } while (after);
     },
     async state(resource: string) {
       // An id without `media:` or `channel:` before it would seem to have no state.
-      if (RESOURCE.test(resource)) return stateJson(await store.state(resource));
+      if (RESOURCE.test(resource)) return stateJson(await queue.state({ resource }));
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
     },
   };

@@ -121,7 +121,12 @@ const PATIENCE_MS = 5000;
 
 /** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
 async function scrape({ store, clock, log }: Inspected): Promise<Scraped | undefined> {
-  const asked = Promise.all([store.overview(), store.instances(), store.size(), newestReceipt(store, 1)]);
+  const asked = Promise.all([
+    store.reports.overview(),
+    store.reports.instances(),
+    store.size(),
+    newestReceipt(store, 1),
+  ]);
   const scraped = asked.catch((error) => {
     if (!isUnavailable(error))
       log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');

@@ -1,6 +1,6 @@
 import { type Clock, type MonotonicClock, within } from '../base/clock.ts';
 import { isUnavailable, KitError } from '../base/errors.ts';
-import type { EventStore, Recorded, VerifiedNotification } from '../store/event-store.ts';
+import type { Queue, Recorded, VerifiedNotification } from '../store/event-store.ts';
 
 /** `/readyz` says 503 once an ack has waited for longer: senders give up after some ten seconds. */
 const PATIENCE_MS = 1000;
@@ -15,15 +15,15 @@ const LATE = new KitError(
 const REMEMBERED_MS = 5000;
 
 /** Whether the store commits a ping within a second. @throws KitError STORE_UNAVAILABLE if it cannot */
-export async function commits(store: Pick<EventStore, 'ping'>, clock: Clock): Promise<boolean> {
-  const pinged = store.ping().then(() => true);
+export async function commits(queue: Pick<Queue, 'ping'>, clock: Clock): Promise<boolean> {
+  const pinged = queue.ping().then(() => true);
   return (await within(clock, PATIENCE_MS, pinged)) ?? false;
 }
 
 export type Acks = ReturnType<typeof acksOf>;
 
 /** The acks that wait for their commits, and whether a further ack would get its commit soon. */
-export function acksOf(store: Pick<EventStore, 'record' | 'ping'>, clock: MonotonicClock) {
+export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicClock) {
   /** acks whose commits have not ended, the oldest first */
   const waiting = new Set<{ readonly began: number; readonly giveUp: (why: KitError) => void }>();
   let isWatched = false;
@@ -53,7 +53,7 @@ export function acksOf(store: Pick<EventStore, 'record' | 'ping'>, clock: Monoto
       const ack = { began: clock.monotonic(), giveUp: reject };
       waiting.add(ack);
       if (!isWatched) look();
-      const committed = store.record(notification).finally(() => waiting.delete(ack));
+      const committed = queue.record(notification).finally(() => waiting.delete(ack));
       committed.then(
         (recorded) => {
           failure = undefined;
@@ -75,7 +75,7 @@ export function acksOf(store: Pick<EventStore, 'record' | 'ping'>, clock: Monoto
       if (failure && clock.monotonic() - failure.at < REMEMBERED_MS) throw failure.error;
       const [oldest] = waiting;
       const isHeldUp = oldest !== undefined && clock.monotonic() - oldest.began > PATIENCE_MS;
-      return !isHeldUp && commits(store, clock);
+      return !isHeldUp && commits(queue, clock);
     },
   };
 }

@@ -25,13 +25,13 @@ export async function admitQuarantined(
   let admitted = 0;
   for (const webhook of webhooks ?? keyring.webhooks()) {
     for (let after: number | undefined = 0; after !== undefined && !isOver(); ) {
-      const page: readonly Quarantined[] = await store.quarantined({ webhook, after, limit: PAGE });
+      const page: readonly Quarantined[] = await store.quarantine.entries({ webhook, after, limit: PAGE });
       const verified = page.filter(({ webhookId, token, body }) => {
         const keys = keyring.keysFor(webhookId);
         const bytes = Buffer.from(body);
         return keys.length > 0 && !verifyNotification(token, bytes, parseBody(bytes).value, keys);
       });
-      const recorded = await Promise.all(verified.map(({ token }) => store.admit(token)));
+      const recorded = await Promise.all(verified.map(({ token }) => store.quarantine.admit(token)));
       admitted += recorded.filter((one) => one !== undefined).length;
       after = page.at(-1)?.seq;
     }

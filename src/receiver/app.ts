@@ -26,7 +26,7 @@ import {
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
 export function createReceiver(config: Config, parts: ReceiverParts): express.Express {
   const { store, clock, log, phase } = parts;
-  const acks = acksOf(store, clock);
+  const acks = acksOf(store.queue, clock);
   const requestLog = requestLogOf(log, clock);
   const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
     answerError(res, verdict);
@@ -66,7 +66,7 @@ function closeBehind({ headers }: Request, res: Response, { BODY_LIMIT }: Pick<C
 export type Phase = 'open' | 'draining' | 'closed';
 
 export interface ReceiverParts {
-  readonly store: Pick<EventStore, 'record' | 'ping'>;
+  readonly store: Pick<EventStore, 'queue'>;
   readonly keyring: Pick<Keyring, 'keysFor' | 'refresh'>;
   readonly quarantine: Pick<Quarantine, 'add'>;
   readonly clock: MonotonicClock;

@@ -4,7 +4,7 @@ import { type Clock, repeat } from '../base/clock.ts';
 import { isSeededInPublic } from '../base/seeded-random.ts';
 import type { Config } from '../config.ts';
 import { keyOf } from '../notification/token.ts';
-import type { EventStore, WebhookSecret } from '../store/event-store.ts';
+import type { Secrets, WebhookSecret } from '../store/event-store.ts';
 
 /** How soon the keyring notices a secret that another process stored or retired, if no request needs it earlier. */
 const POLL_MS = 1000;
@@ -16,7 +16,7 @@ type Held = Pick<WebhookSecret, 'secret' | 'retireAt'> & { readonly key: KeyObje
 export type KeyringConfig = Pick<Config, 'WEBHOOK_SECRET' | 'HOST' | 'TRUST_PROXY'>;
 
 interface KeyringOptions {
-  readonly store: Pick<EventStore, 'everySecret'>;
+  readonly store: { readonly secrets: Pick<Secrets, 'all'> };
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
   /** WEBHOOK_SECRET verifies for every webhook that never had a stored secret */
@@ -89,7 +89,7 @@ export class Keyring {
     const now = clock.now();
     const held = new Map<string, Held[]>();
     const added = new Set<string>();
-    for (const { webhookId, secret, retireAt } of await store.everySecret()) {
+    for (const { webhookId, secret, retireAt } of await store.secrets.all()) {
       const keys = held.get(webhookId) ?? [];
       held.set(webhookId, keys);
       const isRetired = retireAt !== undefined && retireAt <= now;

@@ -10,7 +10,7 @@ import type { Keyring } from './keyring.ts';
 import type { Unverified } from './verdict.ts';
 
 interface QuarantineOptions {
-  readonly store: Pick<EventStore, 'quarantine' | 'admit' | 'countLost'>;
+  readonly store: Pick<EventStore, 'quarantine'>;
   readonly keyring: Pick<Keyring, 'keysFor'>;
   readonly clock: MonotonicClock;
   readonly log: Pick<Logger, 'warn'>;
@@ -60,12 +60,12 @@ export class Quarantine {
   async #keep(entry: ToQuarantine, value: JsonObject): Promise<void> {
     const { store, keyring, maxBytes } = this.#options;
     try {
-      const lost = await store.quarantine(entry, maxBytes);
+      const lost = await store.quarantine.add(entry, maxBytes);
       if (lost > 0) this.#lose(lost);
       // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
       const keys = keyring.keysFor(entry.webhookId);
       if (!verifyNotification(entry.token, Buffer.from(entry.body), value, keys))
-        await store.admit(entry.token);
+        await store.quarantine.admit(entry.token);
     } catch (error) {
       this.#lose(1, messageOf(error));
     }
@@ -83,6 +83,6 @@ export class Quarantine {
     this.#lost = 0;
     this.#error = undefined;
     this.#options.log.warn({ lost, error }, FULL);
-    await this.#options.store.countLost(lost).catch(() => {}); // the log has them
+    await this.#options.store.quarantine.countLost({ n: lost }).catch(() => {}); // the log has them
   }
 }

@@ -7,7 +7,7 @@ import { ALPHANUMERIC } from '../base/seeded-random.ts';
 import { visible } from '../base/text.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { eventTimeOf } from '../notification/payload.ts';
-import type { EventFilter, EventStore } from '../store/event-store.ts';
+import type { EventFilter, StoreReader } from '../store/event-store.ts';
 import { linesOf, type RecordedNotification, toLine } from './recording-lines.ts';
 import { type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 
@@ -30,15 +30,15 @@ export interface Exported {
 
 /** Writes events as a recording, in the order in which they were received, in constant memory. */
 export async function exportRecording(
-  store: Pick<EventStore, 'received' | 'lastSeq'>,
+  store: StoreReader,
   { filter, write, redactKey, listener = UNWATCHED, signal = UNINTERRUPTED }: Export,
 ): Promise<Exported> {
   const redact = redactKey ? redactor(redactKey) : (recorded: RecordedNotification) => recorded;
   using stage = listener.begin('exported');
-  const upTo = await store.lastSeq();
+  const upTo = await store.queue.lastSeq();
   let exported = 0;
   let pruned = 0;
-  for await (const page of store.received(filter, 0, upTo)) {
+  for await (const page of store.queue.received(filter, 0, upTo)) {
     if (signal.aborted) break;
     let lines = '';
     for (const { body, receivedAt, webhookId } of page) {

@@ -37,8 +37,6 @@ export interface HandlerReplayResult {
   readonly ends: Ends | undefined;
 }
 
-type Store = Pick<EventStore, 'replay' | 'count' | 'search' | 'overview'>;
-
 /** How many events one look at their ends takes. */
 const PAGE = 200;
 /** Between two commits of a reset. */
@@ -49,7 +47,10 @@ const PAUSE_MS = 20;
  * asks for it. Events that are pending or running already stay as they are; a replay that waits, waits for them too.
  * @throws KitError REPLAY_FAILED if it waits, and no process handles the events
  */
-export async function replayToHandlers(store: Store, replay: HandlerReplay): Promise<HandlerReplayResult> {
+export async function replayToHandlers(
+  store: EventStore,
+  replay: HandlerReplay,
+): Promise<HandlerReplayResult> {
   const { dispatcher, graceMs = 10_000, timeoutMs = Infinity } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const isAwaited = dispatcher !== undefined || replay.isAwaited === true;
@@ -60,7 +61,7 @@ export async function replayToHandlers(store: Store, replay: HandlerReplay): Pro
     listener.say(`${reset.underWay} more were pending or running already: this replay includes them`);
   listener.say(`${reset.replayed} events were reset to pending; waiting until they have ended`);
   // A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers.
-  const others = dispatcher ? (await store.overview()).pending - ids.length : 0;
+  const others = dispatcher ? (await store.reports.overview()).pending - ids.length : 0;
   if (others > 0) listener.say(`${others} other events are pending: those that are due are handled as well`);
   let stopping: Promise<unknown> | undefined;
   const stop = async () => {
@@ -80,13 +81,13 @@ type Watched = Required<Pick<HandlerReplay, 'listener' | 'signal'>>;
 
 /** Resets what matches. @returns the ids of all events that are handled from now on */
 async function resetMatching(
-  store: Store,
+  store: EventStore,
   { filter, resetSteps }: HandlerReplay,
   { listener, signal }: Watched,
 ): Promise<Omit<HandlerReplayResult, 'ends'> & { readonly ids: readonly string[] }> {
   // Before the reset: an event may end between the look for ended events and a later look for the others.
   const underWay = await underWayOf(store, filter);
-  const total = listener.isWatched ? await store.count(filter) : undefined;
+  const total = listener.isWatched ? await store.queue.count(filter) : undefined;
   // Between two commits another process gets to write: acks do not wait for a replay.
   const rest = () => pauseUntilAborted(systemClock, PAUSE_MS, signal);
   using stages = new DisposableStack();
@@ -94,7 +95,7 @@ async function resetMatching(
   let making: ProgressStage | undefined;
   let isCut: boolean | undefined;
   const ids: string[] = [];
-  const { events: replayed } = await store.replay(filter, {
+  const { events: replayed } = await store.queue.replay(filter, {
     resetSteps,
     signal,
     onStep(step) {
@@ -117,7 +118,7 @@ async function resetMatching(
 }
 
 /** The ids of matching events that are pending or running. */
-async function underWayOf(store: Store, filter: EventFilter): Promise<Set<string>> {
+async function underWayOf(store: EventStore, filter: EventFilter): Promise<Set<string>> {
   const found = new Set<string>();
   for (const status of ['pending', 'running'] as const) {
     if (filter.status !== undefined && filter.status !== status) continue;
@@ -143,7 +144,7 @@ const LONGEST_QUIET_MS = 15_000;
  * Waits until each of the events has ended. At the time limit, or once the signal is aborted, it counts the
  * others with the status that they have then.
  */
-async function awaitEnds(store: Store, ids: readonly string[], waiting: Waiting): Promise<Ends> {
+async function awaitEnds(store: EventStore, ids: readonly string[], waiting: Waiting): Promise<Ends> {
   const counts = new Map<Status, number>();
   using stage = waiting.listener.begin('ended');
   const show = (ended: number) => stage.show(ended, ended / ids.length);
@@ -157,7 +158,7 @@ async function awaitEnds(store: Store, ids: readonly string[], waiting: Waiting)
 
 /** Some events, once all of them have ended or the time is over. @throws KitError REPLAY_FAILED if no process handles them */
 async function whenEnded(
-  store: Store,
+  store: EventStore,
   ids: readonly string[],
   { signal, until, stop }: Waiting,
   onEnded: (events: number) => void,
@@ -167,12 +168,16 @@ async function whenEnded(
   for (;;) {
     const isOver = signal.aborted || systemClock.now() >= until;
     if (isOver) await stop(); // what ends meanwhile counts
-    const { events } = await store.search({ ids }, { limit: ids.length }, 'oldest');
+    const { events } = await store.queue.search({
+      filter: { ids },
+      stretch: { limit: ids.length },
+      order: 'oldest',
+    });
     const isOpen = ({ status }: StoredEvent) => status === 'pending' || status === 'running';
     const left = isOver ? [] : events.filter(isOpen);
     onEnded(ids.length - left.length);
     if (left.length === 0) return events;
-    const seen = left.length === open && left.some(isReady) ? await store.overview() : undefined;
+    const seen = left.length === open && left.some(isReady) ? await store.reports.overview() : undefined;
     open = left.length;
     if (seen?.running !== 0) quietSince = systemClock.now();
     const why = seen?.paused ? PAUSED : UNHANDLED;

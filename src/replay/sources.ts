@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
-import type { EventFilter, EventStore, StoredEvent, VerifiedNotification } from '../store/event-store.ts';
+import type { EventFilter, StoredEvent, StoreReader, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import { type RecordedNotification, readRecording } from './recording-lines.ts';
 import { UNINTERRUPTED } from './replay-listener.ts';
@@ -55,12 +55,12 @@ export class LeftOut {
 const untold = () => new LeftOut(() => {});
 
 /** The events of a database that a filter takes, in the order in which they were received. The store belongs to the caller. */
-export function databaseSource(store: Pick<EventStore, 'received' | 'lastSeq'>, filter: EventFilter): Source {
+export function databaseSource(store: StoreReader, filter: EventFilter): Source {
   let upTo: number | undefined;
   return {
     async *read(leftOut = untold()) {
-      upTo ??= await store.lastSeq(); // the same each time: what is received later may be what this replay sent
-      for await (const page of store.received(filter, 0, upTo)) {
+      upTo ??= await store.queue.lastSeq(); // the same each time: what is received later may be what this replay sent
+      for await (const page of store.queue.received(filter, 0, upTo)) {
         for (const { body, receivedAt, webhookId, seq } of page) {
           if (body === undefined) {
             leftOut.pruned++;
@@ -152,12 +152,16 @@ const PAGE = 200;
 
 /** All events that a filter takes, the oldest first, a page at a time. Memory does not grow with their number. */
 export async function* pagesOf(
-  store: Pick<EventStore, 'search'>,
+  store: StoreReader,
   filter: EventFilter,
 ): AsyncGenerator<readonly StoredEvent[]> {
   let after: string | undefined;
   do {
-    const { events, next } = await store.search(filter, { after, limit: PAGE }, 'oldest');
+    const { events, next } = await store.queue.search({
+      filter,
+      stretch: { after, limit: PAGE },
+      order: 'oldest',
+    });
     if (events.length > 0) yield events;
     after = next;
   } while (after !== undefined);
@@ -167,8 +171,8 @@ export async function* pagesOf(
 const SHOWN = 5;
 
 /** Counts what a replay to the handlers would do, changes nothing, and returns the first few of the events. */
-export async function previewReset(store: Pick<EventStore, 'search' | 'tally'>, filter: EventFilter) {
-  const { events, replayable, underWay } = await store.tally(filter);
+export async function previewReset(store: StoreReader, filter: EventFilter) {
+  const { events, replayable, underWay } = await store.queue.tally(filter);
   const first: StoredEvent[] = [];
   for await (const page of pagesOf(store, filter)) {
     first.push(...page.filter(isReplayable));

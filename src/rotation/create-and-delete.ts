@@ -18,7 +18,7 @@ export async function createWebhook(webhook: NewWebhook, { client, store }: Both
   const { secret, ...created } = await client.create(webhook);
   const { id } = created;
   try {
-    await store.addSecret(id, secret);
+    await store.secrets.add(id, secret);
   } catch (cause) {
     const problem = `the secret of the new webhook ${id} could not be stored (${messageOf(cause)})`;
     const end = await client.delete(id).then(
@@ -66,9 +66,11 @@ interface Retirement {
 
 /** Retires the secrets of a webhook. @returns when each of them verifies nothing any more, the last at the end */
 export async function retireSecrets(store: EventStore, { id, at, kept }: Retirement): Promise<number[]> {
-  const own = (await store.secrets()).filter(({ webhookId, secret }) => webhookId === id && secret !== kept);
+  const own = (await store.secrets.live()).filter(
+    ({ webhookId, secret }) => webhookId === id && secret !== kept,
+  );
   for (const { secret, retireAt } of own)
-    if (retireAt === undefined || at < retireAt) await store.retireSecret(id, secret, at);
+    if (retireAt === undefined || at < retireAt) await store.secrets.retire(id, secret, at);
   return own.map(({ retireAt = at }) => Math.min(at, retireAt)).toSorted((one, other) => one - other);
 }
 

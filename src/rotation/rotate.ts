@@ -45,7 +45,7 @@ export async function rotate(id: string, options: RotationOptions): Promise<Rota
   if (half) throw stopped(`webhook ${id} is half-way through replacing ${half}: rotate ${half} first`);
   // What earlier runs have left. A successor is of use if its secret was stored before the run ended.
   const marked = all.filter(({ metadata }) => replacedBy(metadata.description) === id);
-  const secrets = await store.secrets();
+  const secrets = await store.secrets.live();
   const isLive = (webhook: Webhook) =>
     secrets.some(({ webhookId, retireAt }) => webhookId === webhook.id && retireAt === undefined);
   const begun = marked.find(isLive);
@@ -83,7 +83,7 @@ async function begin(old: Webhook, { client, store, signal, onStep }: RotationOp
     });
   const sites = successor.metadata.site_ids.length === 0 ? 'without sites yet' : 'with all sites';
   onStep(`webhook ${successor.id} is registered, ${sites}`);
-  await store.addSecret(successor.id, secret);
+  await store.secrets.add(successor.id, secret);
   onStep(`the secret of webhook ${successor.id} is stored`);
   return successor;
 }

@@ -14,7 +14,7 @@ interface Fallback {
 export type Standings = ReturnType<typeof standingsFrom>;
 
 export async function readStandings(store: EventStore, config: Fallback): Promise<Standings> {
-  return standingsFrom(config, await store.everySecret(), await store.secrets());
+  return standingsFrom(config, await store.secrets.all(), await store.secrets.live());
 }
 
 /**

@@ -1,24 +1,36 @@
 import type { MonotonicClock } from '../base/clock.ts';
 import type { Finding } from '../base/finding.ts';
-import type { Db } from './dialect.ts';
-import type { Operations } from './operations.ts';
-import type { Reads } from './reads.ts';
+import { type Db, type Dialect, sqlite } from './dialect.ts';
 import type { KeySource } from './secrets/key-file.ts';
 
-type Input<O, N extends keyof O> = O[N] extends (db: never, input: infer I) => unknown ? I : never;
-type Output<O, N extends keyof O> = O[N] extends (...given: never[]) => infer R ? Awaited<R> : never;
-/** The store adds the time. */
-type Untimed<I> = I extends { readonly now: number } ? Omit<I, 'now'> : I;
+/** Does an operation, by its name, in one transaction, and resolves once that is committed. @throws KitError STORE_UNAVAILABLE if it was not */
+type Transact = (name: string, input: object) => Promise<unknown>;
+
+/** The engine adds the time. */
+type Untimed<Rest> = Rest extends [infer I extends { readonly now: number }]
+  ? keyof I extends 'now'
+    ? []
+    : [input: Omit<I, 'now'>]
+  : Rest;
+
+/** Operations as methods, without what the engine gives them. */
+export type Calls<O> = {
+  readonly [Name in keyof O]: O[Name] extends (db: never, ...rest: infer Rest) => infer Output
+    ? (...input: Untimed<Rest>) => Promise<Awaited<Output>>
+    : never;
+};
+
+/** The operations of a subject as methods. Only their names cross to the engine, which has made the same for its own dialect. */
+export function callsOf<O extends object>(operations: (d: Dialect) => O, transact: Transact): Calls<O> {
+  const names = Object.keys(operations(sqlite));
+  return Object.fromEntries(names.map((name) => [name, (input = {}) => transact(name, input)])) as Calls<O>;
+}
 
 /** A database, and the way to it. */
 export interface Engine {
-  /** Does an operation in a transaction, and resolves once that is committed. @throws KitError STORE_UNAVAILABLE if it was not */
-  write<N extends keyof Operations>(
-    name: N,
-    input: Untimed<Input<Operations, N>>,
-  ): Promise<Output<Operations, N>>;
-  /** Reads, beside the writes. */
-  read<N extends keyof Reads>(name: N, input: Input<Reads, N>): Promise<Output<Reads, N>>;
+  readonly write: Transact;
+  /** reads, beside the writes */
+  readonly read: Transact;
   /** How large it is. @throws KitError STORE_UNAVAILABLE */
   size(): Promise<DatabaseSize>;
   /** Rebuilds the file, so that nothing is left in it of what was deleted. */
@@ -44,6 +56,8 @@ export interface StoreOptions {
   readonly DATABASE_POOL?: number | undefined;
   /** of PostgreSQL: refuses a database without tables of the kit, instead of creating them */
   readonly mustExist?: boolean | undefined;
+  /** reads only, and refuses a database that is not up to date */
+  readonly readOnly?: boolean | undefined;
   /** of SQLite: false, for commands, works on the calling thread and has none of its own */
   readonly threads?: boolean | undefined;
   /** told how many milliseconds each write of acks took */

@@ -62,15 +62,15 @@ export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[
   const hasFile = path !== undefined && isThere(keyPathOf(path));
   const fromKey = moving.fromKey ?? (hasFile ? undefined : secretsKey);
   const secrets = await withDatabase({ DATABASE_URL: from, SECRETS_KEY: fromKey }, (store) =>
-    store.everySecret(),
+    store.secrets.all(),
   );
   await using source = await openRaw(from);
   const config = { DATABASE_URL: to, SECRETS_KEY: secretsKey };
   if (hasDatabase(config)) await dropUnfinished(to);
   await withStore(config, async (store) => {
-    if ((await store.count({})) + (await store.quarantineSize()) > 0)
+    if ((await store.queue.count({})) + (await store.quarantine.size()) > 0)
       throw new KitError('STORE_UNUSABLE', 'the database to move to is not empty: name an empty one');
-    for (const secret of secrets) await store.putSecret(secret);
+    for (const secret of secrets) await store.secrets.put(secret);
   });
   await using target = await openRaw(to);
   await target.setVersion(MOVING);

@@ -2,8 +2,8 @@ import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import type { EngineModule, StoreOptions, StoreSettings } from './engine.ts';
-import { EventStore } from './event-store.ts';
-import { openVault } from './secrets/vault.ts';
+import { type EventStore, readerOn, type StoreReader, storeOn } from './event-store.ts';
+import { openSecrets } from './secrets/vault.ts';
 import { isThere, lossAt } from './sqlite/file.ts';
 
 export type { StoreOptions } from './engine.ts';
@@ -32,14 +32,14 @@ export async function openStore(options: StoreOptions): Promise<EventStore> {
   const key = SECRETS_KEY ?? keySourceOf(url);
   const engine = await openEngine(options);
   try {
-    return new EventStore(engine, await openVault(engine, key), options);
+    return storeOn(engine, await openSecrets(engine, key, options.clock), options);
   } catch (error) {
     await engine.close();
     throw error;
   }
 }
 
-type Work<T> = (store: EventStore) => Promise<T>;
+type Work<T, S = EventStore> = (store: S) => Promise<T>;
 
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
@@ -61,8 +61,25 @@ export function hasDatabase({ DATABASE_URL: url }: StoreSettings): boolean {
  * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
  */
 export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Promise<T> {
+  requireDatabase(config);
+  return withStore({ ...config, mustExist: true }, work);
+}
+
+/**
+ * Opens the database of the configuration to read it: that needs no key, and changes nothing, the schema included.
+ * @throws KitError STORE_UNUSABLE if there is no database, none that this user can see, or one that no service of this version has opened
+ */
+export async function withReader<T>(config: StoreSettings, work: Work<T, StoreReader>): Promise<T> {
+  requireDatabase(config);
+  const { openEngine } = await engineOf(config.DATABASE_URL);
+  const how = { clock: systemClock, threads: false, mustExist: true, readOnly: true };
+  await using store = readerOn(await openEngine({ ...config, ...how }));
+  return await work(store);
+}
+
+function requireDatabase(config: StoreSettings): void {
+  if (hasDatabase(config)) return;
   const path = sqlitePathOf(config.DATABASE_URL) ?? '';
-  if (hasDatabase(config)) return withStore({ ...config, mustExist: true }, work);
   const missing = `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`;
   throw new KitError('STORE_UNUSABLE', lossAt(path) ?? missing);
 }

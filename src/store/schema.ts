@@ -16,9 +16,10 @@ export const MOVING = 1_000_001;
 /** Of a database of version 1 with other tables: until 1.0, that version is changed in place. */
 export const BEFORE_1_0 = 1_000_002;
 
-/** Refuses a database of another version than this program can use. @throws KitError STORE_UNUSABLE */
-export function refuseVersion(name: string, version: number): void {
-  const problem = versionProblem(name, version);
+/** Refuses a database of another version than this program can use, and one below `least`. @throws KitError STORE_UNUSABLE */
+export function refuseVersion(name: string, version: number, least = 0): void {
+  const old = `${name} has schema version ${version}: start the service, which brings it to ${VERSION}`;
+  const problem = versionProblem(name, version) ?? (version < least ? old : undefined);
   if (problem !== undefined) throw new KitError('STORE_UNUSABLE', problem);
 }
 

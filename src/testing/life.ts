@@ -115,7 +115,7 @@ export class Life {
     this.#server = new LocalServer(both.use(receiver), largestHead(config.BODY_LIMIT));
     this.#dispatcher = dispatcher;
     dispatcher.start();
-    store.onRecorded = (resource) => dispatcher.came(resource);
+    store.queue.onRecorded((resource) => dispatcher.came(resource));
   }
 
   get isOver(): boolean {
@@ -177,11 +177,23 @@ export class Life {
 
   /** The store as a process has it that may die before, during and after each call. */
   #mortal(store: EventStore): EventStore {
-    return new Proxy(store, {
+    const { queue, quarantine, secrets, reports } = store;
+    return {
+      ...store,
+      queue: this.#mortalSubject(queue),
+      quarantine: this.#mortalSubject(quarantine),
+      secrets: this.#mortalSubject(secrets),
+      reports: this.#mortalSubject(reports),
+    };
+  }
+
+  #mortalSubject<T extends object>(subject: T): T {
+    return new Proxy(subject, {
       get: (target, name) => {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
-        if (name === 'onRecorded' || name === 'received') return method.bind(target);
+        if (name === 'onRecorded' || name === 'tellRecorded' || name === 'received')
+          return method.bind(target);
         const pointsOf = Object.hasOwn(POINTS, name) ? Reflect.get(POINTS, name) : () => [];
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
@@ -201,7 +213,7 @@ type Points = readonly [before: CrashPoint, after?: CrashPoint];
 /** Where a process may die before and after calls of the store. */
 const POINTS = {
   record: ({ kind }: VerifiedNotification): Points => [`before record ${kind}`, `after record ${kind}`],
-  step: (_key: unknown, name: string): Points => [`before step ${name}`],
-  saveStep: (_key: unknown, { name }: DoneStep): Points => [`between step ${name}`, `after step ${name}`],
+  step: ({ name }: { name: string }): Points => [`before step ${name}`],
+  saveStep: ({ name }: DoneStep): Points => [`between step ${name}`, `after step ${name}`],
   settle: ({ kind }: Claim): Points => [`before settle ${kind}`, `after settle ${kind}`],
 };

@@ -215,7 +215,7 @@ export class TestReceiver {
    * @returns how many are replayed
    */
   async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
-    const { events } = await (await this.#store).replay(filter, options);
+    const { events } = await (await this.#store).queue.replay(filter, options);
     this.#life.wake();
     return events;
   }
@@ -239,12 +239,12 @@ export class TestReceiver {
 
   /** The starts of an event's handler, or of the only event's, the first one first. */
   async attempts(id?: string): Promise<readonly Attempt[]> {
-    return (await this.#store).attempts((await this.event(id)).id);
+    return (await this.#store).queue.attempts({ id: (await this.event(id)).id });
   }
 
   /** The stored results of `ctx.once` of an event, or of the only one, by the names of the steps. */
   async steps(id?: string): Promise<Values> {
-    const steps = await (await this.#store).steps((await this.event(id)).id);
+    const steps = await (await this.#store).queue.steps({ id: (await this.event(id)).id });
     return Object.fromEntries(
       steps.map(({ name, result }) => [name, result === null ? undefined : JSON.parse(result)]),
     );
@@ -254,7 +254,7 @@ export class TestReceiver {
   async state(resource: string): Promise<Values> {
     if (!resource.includes(':'))
       throw new TypeError(`${resource} is no resource: give media:ID or channel:ID`);
-    return stateJson(await (await this.#store).state(resource));
+    return stateJson(await (await this.#store).queue.state({ resource }));
   }
 
   /** The lines that the receiver and `ctx.log` have logged, as objects. */
@@ -475,7 +475,7 @@ export class TestReceiver {
     const { isOver, isAtWork, clock } = this.#life;
     if (isOver) return Infinity;
     if (isAtWork) return clock.nextDue() ?? Infinity;
-    const { pending, waiting, running, nextAt = Infinity } = await (await this.#store).overview();
+    const { pending, waiting, running, nextAt = Infinity } = await (await this.#store).reports.overview();
     const soon = this.now() + GATHER_MS;
     const timer = (this.provider.isBusy ? this.#clock.nextDue() : undefined) ?? Infinity;
     const due = Math.min(timer, waiting > MANY ? Math.max(nextAt, this.now() + TOGETHER_MS) : nextAt);

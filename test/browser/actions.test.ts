@@ -29,10 +29,10 @@ describeInBrowser('a reader', () => {
     const { page } = await openTab();
     await page.goto(`${inspected.url}/events`);
     await page.waitForSelector('#live:text-is("live")');
-    const [before, count] = [await rowsOf(page), await inspected.service.store.count({})];
+    const [before, count] = [await rowsOf(page), await inspected.service.store.queue.count({})];
     const { media_id: id } = inspected.mock.createMedia({ site_id: inspected.site });
     await inspected.quiet();
-    const fresh = (await inspected.service.store.count({})) - count;
+    const fresh = (await inspected.service.store.queue.count({})) - count;
     await page.waitForSelector(`.fresh:text-is("${fresh} new")`);
     expect(await rowsOf(page)).toEqual(before);
     await page.click('.fresh');
@@ -50,7 +50,7 @@ describeInBrowser('a reader', () => {
       await page.waitForSelector('#live:text-is("live")');
       const before = await rowsOf(page);
       const [{ id }] = (await inspected.api('/events?status=dead')).events;
-      await inspected.service.store.dismiss({ ids: [id] }, 'seen');
+      await inspected.service.store.queue.dismiss({ ids: [id] }, 'seen');
       await page.waitForSelector(`tr[id="${id}"]${path === '/events' ? '' : '.gone'} ${end}`);
       expect(await rowsOf(page)).toEqual(before);
     }
@@ -72,7 +72,7 @@ describeInBrowser('a reader', () => {
     await page.selectOption('select[name=status]', 'dead');
     await page.selectOption('select[name=kind]', 'conversions_complete');
     await page.click('button:text("Filter")');
-    const dead = await inspected.service.store.count({ status: 'dead', kind: 'conversions_complete' });
+    const dead = await inspected.service.store.queue.count({ status: 'dead', kind: 'conversions_complete' });
     expect(await page.locator('tbody tr').count()).toBe(dead);
     const resource = (await page.textContent('tbody td.id')) ?? '';
     await page.goto(`${inspected.url}/events?q=${resource.slice('media:'.length)}`);
@@ -110,7 +110,7 @@ describeInBrowser('a reader', () => {
     expect((await page.textContent('.confirm'))?.replaceAll(/\s+/g, ' ')).toContain(
       `${before.size} events will be reset to pending`,
     );
-    expect(await inspected.service.store.count({ status: 'dead' })).toBe(before.size);
+    expect(await inspected.service.store.queue.count({ status: 'dead' })).toBe(before.size);
     await page.click(`button:text("Replay ${before.size} events")`);
     await page.waitForSelector(`text=${before.size} events were reset to pending`);
     await inspected.settled();
@@ -129,13 +129,13 @@ describeInBrowser('a reader', () => {
 
   test('drops what is in quarantine, when there is no JavaScript, in two steps', async () => {
     const { page } = await openTab({ javaScriptEnabled: false });
-    const before = await inspected.service.store.quarantineSize();
+    const before = await inspected.service.store.quarantine.size();
     expect(before).toBeGreaterThan(0);
     await page.goto(`${inspected.url}/refused`);
     await page.click('summary:text("Drop…")');
     await page.click('button:text("for good")');
     expect(await page.textContent('main')).toContain('The quarantine is empty');
-    expect(await inspected.service.store.quarantineSize()).toBe(0);
+    expect(await inspected.service.store.quarantine.size()).toBe(0);
   });
 
   test('sees a channel move across the board, when it becomes idle, without doing anything', async () => {
@@ -153,7 +153,7 @@ describeInBrowser('a reader', () => {
   test('dismisses one event and then what matches, when there is no JavaScript, with a note', async () => {
     const { page } = await openTab({ javaScriptEnabled: false });
     const { store } = inspected.service;
-    const dead = await store.count({ status: 'dead' });
+    const dead = await store.queue.count({ status: 'dead' });
     const [{ id }] = (await inspected.api('/events?status=dead')).events;
     await page.goto(`${inspected.url}/events/${id}`);
     await page.fill('input[name=reason]', 'the page has gone');
@@ -163,7 +163,7 @@ describeInBrowser('a reader', () => {
     await page.click('text=Dismiss what matches…');
     await page.fill('input[name=reason]', 'and so have these');
     await page.click(`button:text("Dismiss ${dead - 1} events")`);
-    await eventually('all are dismissed', async () => (await store.count({ status: 'dead' })) === 0);
+    await eventually('all are dismissed', async () => (await store.queue.count({ status: 'dead' })) === 0);
     await page.reload();
     expect(await page.textContent('main')).toContain('events were dismissed');
   });

@@ -27,7 +27,7 @@ describeInBrowser('markup in a notification', () => {
       media_id: markup('media'),
       [markup('member')]: markup('value'),
     };
-    await inspected.service.store.addSecret(markup('webhook'), SECRET);
+    await inspected.service.store.secrets.add(markup('webhook'), SECRET);
     const channel = { ...members, media_id: undefined, channel_id: markup('channel') };
     for (const body of [
       notification(members),

@@ -87,7 +87,7 @@ test.each<[Record<string, RegExp>, () => unknown]>([
     { secrets: /begins with mock-/ },
     async () => {
       const store = await here.openStore();
-      await store.addSecret('a', 'mock-1');
+      await store.secrets.add('a', 'mock-1');
       await store.close();
       return { HOST: '0.0.0.0' };
     },

@@ -47,10 +47,10 @@ test('runs the handler for a stored event, uses the results of its steps, and le
   await desk().fill(1);
   const store = await desk().store();
   const { id } = only(await eventsIn(store, {}, 1));
-  await store.replay({});
+  await store.queue.replay({});
   await doSteps(store, id, { announce: '{"announcedAt":"2026-01-01T00:00:00.000Z"}' }, HANDLED);
   const before = only(await eventsIn(store, {}, 1));
-  const history = await store.attempts(before.id);
+  const history = await store.queue.attempts({ id: before.id });
 
   const again = await run(['try', before.id, '--json']);
   expect(JSON.parse(again.stdout)).toMatchObject({
@@ -61,9 +61,9 @@ test('runs the handler for a stored event, uses the results of its steps, and le
   const anew = await run(['try', before.id, '--reset-steps', '--json']);
   expect(JSON.parse(anew.stdout).steps).toMatchObject([{ name: 'announce', ran: true }]);
 
-  expect(await store.event(before.id)).toEqual(before);
-  expect(await store.attempts(before.id)).toEqual(history);
-  expect(await store.steps(before.id)).toEqual([
+  expect(await store.queue.event({ id: before.id })).toEqual(before);
+  expect(await store.queue.attempts({ id: before.id })).toEqual(history);
+  expect(await store.queue.steps({ id: before.id })).toEqual([
     { name: 'announce', result: '{"announcedAt":"2026-01-01T00:00:00.000Z"}' },
   ]);
 });
@@ -154,7 +154,7 @@ describe('handlers check:', () => {
     'hookkit %j ends, when the files of handlers leave a timer behind',
     async (args) => {
       const store = await desk().store();
-      await store.record(verified({ event: 'media_created' }));
+      await store.queue.record(verified({ event: 'media_created' }));
       const run = await runCli(args, {
         env: { ...desk().env, HANDLERS: join(import.meta.dirname, 'handlers/ticking.ts') },
       });

@@ -32,7 +32,7 @@ const write = (name: string, text: string) => {
   return fileOf(name);
 };
 const record = async ({ service }: Inspected, ...media: readonly string[]) => {
-  for (const media_id of media) await service.store.record(verified({ media_id }));
+  for (const media_id of media) await service.store.queue.record(verified({ media_id }));
 };
 
 /** Starts to listen, as a process of its own. */
@@ -124,7 +124,7 @@ test('passes a page of a hundred of the largest bodies at once, when JSON makes 
   const inspected = await start({}, TOKENS);
   const x = '"'.repeat(32_600);
   const largest = Array.from({ length: 100 }, (_, n) => verified({ media_id: `m${n}`, x }));
-  for (const one of largest) await inspected.service.store.record(one);
+  for (const one of largest) await inspected.service.store.queue.record(one);
   const { stdout, stderr } = await listen(inspected.url, '--after', 'start', '--limit', '100').ended;
   expect(stdout.match(/media:m\d+/g)).toEqual(largest.map(({ resource }) => resource));
   expect(stderr).toMatch(/^connected to .*\nended at .*\n$/);

@@ -18,17 +18,17 @@ beforeEach(async () => {
   directory = await temporaryDirectory();
   from = `sqlite:${join(directory, 'from.db')}`;
   const store = await open(from);
-  await store.addSecret('webhook-1', 'its secret');
-  await store.record(verified());
+  await store.secrets.add('webhook-1', 'its secret');
+  await store.queue.record(verified());
   await store.close();
 });
 
 test('moves every table and prints what both have, refuses while a program uses the database, and every command refuses the former one', async () => {
   const store = await open(from);
-  await store.quarantine({ ...verified({ media_id: 'q' }), token: 'x.y.z', source: '::1' }, 1_000_000);
+  await store.quarantine.add({ ...verified({ media_id: 'q' }), token: 'x.y.z', source: '::1' }, 1_000_000);
   const claim = await claimOne(store);
-  await store.saveStep(claim, { name: 'step', result: '1' });
-  await store.settle(claim, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
+  await store.queue.saveStep({ ...claim, ...{ name: 'step', result: '1' } });
+  await store.queue.settle(claim, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
   const move = () =>
     callCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], { cwd: directory });
   expect(await move()).toMatchObject({ code: 1, stderr: expect.stringContaining('other programs use') });
@@ -39,8 +39,12 @@ test('moves every table and prints what both have, refuses while a program uses 
   expect(moved.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
   expect(moved.stderr).toMatch(/^moved, and equal on both sides: start the receivers/);
   const to = await open(`sqlite:${join(directory, 'new/to.db')}`);
-  const ofEvent = [await to.attempts(claim.id), await to.steps(claim.id), await to.state(claim.resource)];
-  const there = [...ofEvent, await to.secrets(), await to.quarantined()];
+  const ofEvent = [
+    await to.queue.attempts({ id: claim.id }),
+    await to.queue.steps({ id: claim.id }),
+    await to.queue.state({ resource: claim.resource }),
+  ];
+  const there = [...ofEvent, await to.secrets.live(), await to.quarantine.entries()];
   expect(there.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1]);
   await to.close();
   const former = await callCli(['events', 'list'], { cwd: directory, env: { DATABASE_URL: from } });

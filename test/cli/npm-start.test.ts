@@ -29,7 +29,7 @@ afterEach(() => {
 async function startAtWork(more: Readonly<Record<string, string>> = {}) {
   const url = `sqlite:${join(directory, 'receiver.db')}`;
   const store = await openStore({ DATABASE_URL: url, clock: systemClock, threads: false });
-  const { id } = await store.record(verified({ media_id: 'media0' }));
+  const { id } = await store.queue.record(verified({ media_id: 'media0' }));
   const own = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', DATABASE_URL: url, HANDLERS: slowHandlers };
   const child = spawn('npm', ['start'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
@@ -45,7 +45,7 @@ async function startAtWork(more: Readonly<Record<string, string>> = {}) {
   });
   // The exit code, once no process has its output any more.
   const ended = Promise.all([once(child, 'exit'), once(output, 'close')]).then(([[code]]) => code);
-  await eventually('its handler runs', async () => (await store.event(id))?.status === 'running');
+  await eventually('its handler runs', async () => (await store.queue.event({ id }))?.status === 'running');
   await store.close();
   return { npm: child, told: () => told, ended };
 }

@@ -23,7 +23,7 @@ const OF_TEST_SERVER = /^FAIL +durability .*\n/gm;
 /** How many events a database has, all or such. Opened for each question: some tests replace the file. */
 async function countOf(database: Pick<TestDatabase, 'open'>, filter: EventFilter = {}): Promise<number> {
   const store = await database.open();
-  const count = await store.count(filter);
+  const count = await store.queue.count(filter);
   await store.close();
   return count;
 }
@@ -55,7 +55,7 @@ async function makePost() {
     /** Waits until so many events are handled. */
     async handled(events: number): Promise<void> {
       const store = await database.open();
-      const isSo = async () => (await store.count({ status: 'handled' })) === events;
+      const isSo = async () => (await store.queue.count({ status: 'handled' })) === events;
       await eventually(`${events} events are handled`, isSo);
       await store.close();
     },
@@ -390,7 +390,9 @@ testOfFiles(
 
     const again = await serve({ RETENTION_DAYS: '90' });
     const isPruned = async () =>
-      (await again.store.search({}, { limit: 5 })).events.every(({ body }) => !body);
+      (await again.store.queue.search({ filter: {}, stretch: { limit: 5 } })).events.every(
+        ({ body }) => !body,
+      );
     await eventually('the old ones are pruned', isPruned);
     expect(await count()).toBe(5);
     const [first] = installation.mock.deliveries();

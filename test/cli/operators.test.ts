@@ -20,13 +20,13 @@ test('quarantine list shows what waits and from whom, admit takes what a secret 
   const store = await desk().store();
   const keep = (media_id: string, webhook_id: string, secret = 'right') => {
     const one = verified({ media_id, webhook_id });
-    return store.quarantine({ ...one, token: tokenOf(one.body, secret), source: '192.0.2.7' }, 1_000_000);
+    return store.quarantine.add({ ...one, token: tokenOf(one.body, secret), source: '192.0.2.7' }, 1_000_000);
   };
   for (const media of ['a', 'b', 'c']) await keep(media, 'known');
   for (const media of ['a', 'b', 'c']) await keep(media, 'unknown', 'wrong');
   await keep('a', 'retired');
-  await store.addSecret('retired', 'old');
-  await store.retireSecret('retired', 'old', 0);
+  await store.secrets.add('retired', 'old');
+  await store.secrets.retire('retired', 'old', 0);
   // A secret that serves all: what is signed with it verifies, and the rest stays.
   const env = { ...desk().env, WEBHOOK_SECRET: 'right' };
   const printed = async (...args: string[]) =>
@@ -37,7 +37,7 @@ test('quarantine list shows what waits and from whom, admit takes what a secret 
   expect(waiting[0]).toMatchObject({ webhook_id: 'known', kind: 'media_available', source: '192.0.2.7' });
   expect(await quarantine('admit', '--webhook', 'unknown')).toEqual({ admitted: 0, kept: 3 });
   expect(await quarantine('admit')).toEqual({ admitted: 3, kept: 4 });
-  expect(await store.count({ status: 'pending' })).toBe(3);
+  expect(await store.queue.count({ status: 'pending' })).toBe(3);
   expect(await quarantine('drop', '--webhook', 'known')).toEqual({ dropped: 0 });
   expect(await quarantine('drop', '--before', '2020-01-01')).toEqual({ dropped: 0 });
   expect(await quarantine('drop', '--all')).toEqual({ dropped: 4 });
@@ -96,7 +96,8 @@ test('status says from the database what the overview says, with 1 where somethi
 
   await cli('resume');
   const store = await desk().store();
-  const isReported = async () => (await store.stats(0, 'kind')).some(({ result }) => result === 'accepted');
+  const isReported = async () =>
+    (await store.reports.stats({ since: 0, by: 'kind' })).some(({ result }) => result === 'accepted');
   await eventually('it has reported', isReported);
   const { instances, figures } = JSON.parse((await cli('status', '--json')).stdout);
   expect([instances.length, figures.accepted]).toEqual([1, 1]);
@@ -118,9 +119,9 @@ const run = (args: readonly string[], options: CliOptions = {}) =>
 /** Records an event of a media whose handler left this state. */
 async function leave(state: readonly StateChange[], media_id = 'UUhbHm6C'): Promise<string> {
   const store = await desk().store();
-  const { id } = await store.record(verified({ media_id }));
+  const { id } = await store.queue.record(verified({ media_id }));
   const claim = present((await claims(store)).find((one) => one.id === id));
-  await store.settle(claim, { ...HANDLED, state });
+  await store.queue.settle(claim, { ...HANDLED, state });
   return id;
 }
 
@@ -146,8 +147,8 @@ test('state delete deletes a state as a whole, and that of others stays', async 
   const { code, stdout } = await run(['state', 'delete', 'media:UUhbHm6C']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
   const store = await desk().store();
-  expect(await store.state('media:UUhbHm6C')).toEqual([]);
-  expect(await store.state('media:other')).toHaveLength(2);
+  expect(await store.queue.state({ resource: 'media:UUhbHm6C' })).toEqual([]);
+  expect(await store.queue.state({ resource: 'media:other' })).toHaveLength(2);
 });
 
 test('a state is read and not changed, when handlers try runs the handler of a stored event, which tells what it would be', async () => {
@@ -165,6 +166,9 @@ test('a state is read and not changed, when handlers try runs the handler of a s
   const json = JSON.parse((await run(['handlers', 'try', id, '--json'], { env })).stdout);
   expect(json.state).toEqual({ set: { count: 42 }, deleted: ['title'] });
   const store = await desk().store();
-  expect(await store.state('media:UUhbHm6C')).toEqual([{ name: 'count', value: '41' }, ...POSTS]);
+  expect(await store.queue.state({ resource: 'media:UUhbHm6C' })).toEqual([
+    { name: 'count', value: '41' },
+    ...POSTS,
+  ]);
   expect(only(await eventsIn(store, {}, 2))).toMatchObject({ status: 'handled', attempts: 1 });
 });

@@ -71,9 +71,9 @@ async function printed(args: readonly string[]) {
 
 test('hostile text is visible, when events and quarantine are shown, to people as escapes and to programs as it was', async () => {
   const store = await desk().store();
-  const { id } = await store.record(notification);
+  const { id } = await store.queue.record(notification);
   await settleAll(store, { ...DEAD, error: `broken ${SPOOF}\nat ${SPOOF}` });
-  await store.quarantine({ ...notification, token: 'x.y.z', source: `192.0.2.1${SPOOF}` }, 1_000_000);
+  await store.quarantine.add({ ...notification, token: 'x.y.z', source: `192.0.2.1${SPOOF}` }, 1_000_000);
   for (const args of [
     ['events', 'list'],
     ['events', 'show', id],

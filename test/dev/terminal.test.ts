@@ -33,7 +33,7 @@ test('r has the last events handled again, R their steps too, and each end is to
     if (options) expect(await replayLast(service, options)).toBe(1);
     await eventually(
       'it has run',
-      async () => (await service.store.count({ status: 'handled' })) === 1 && runs === expected[0],
+      async () => (await service.store.queue.count({ status: 'handled' })) === 1 && runs === expected[0],
     );
     expect([runs, steps]).toEqual(expected);
   }

@@ -239,7 +239,7 @@ describe('commands that run handlers', () => {
 
   test('start the app, and end with it, when an event is tried and when events are replayed', async () => {
     const store = await desk().store();
-    await store.record(verified({ event: 'media_created', media_id: 'UUhbHm6C' }));
+    await store.queue.record(verified({ event: 'media_created', media_id: 'UUhbHm6C' }));
     const replayed = await desk().events(['replay', '--all', '--run'], { env });
     expect(replayed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^handled +1$/m) });
     expect(replayed.stderr).toContain('"size":7,"left":{}');

@@ -79,11 +79,11 @@ test('nothing is leased ahead: a process leases as many events as it has handler
   const held = new HeldHandler();
   const { kill } = await start({ media_available: held.handle }, { DISPATCH_CONCURRENCY: '3' });
   await pass(2000);
-  expect((await store.overview()).running).toBe(3);
+  expect((await store.reports.overview()).running).toBe(3);
   held.last.end();
   await pass(100);
   expect(held.runs).toHaveLength(4);
-  expect((await store.overview()).running).toBe(3);
+  expect((await store.reports.overview()).running).toBe(3);
   kill();
   await start({ media_available() {} });
   await pass(2 * LEASE_MS);
@@ -136,7 +136,7 @@ const backlogs: Readonly<Record<string, (store: EventStore) => Promise<unknown>>
   'events that came before': async () => {},
   'a bulk replay': async (store) => {
     await settleAll(store, HANDLED);
-    await store.replay({});
+    await store.queue.replay({});
   },
   'a wave of retries': (store) => settleAll(store, waiting(1)),
 };

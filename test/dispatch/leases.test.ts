@@ -141,7 +141,7 @@ describe('a handler that takes too long', () => {
     expect(runs[0]?.aborted).toBe(false);
     await pass(1);
     expect(runs[0]?.reason).toMatchObject({ name: 'TimeoutError' });
-    expect(await store.attempts(id)).toMatchObject([
+    expect(await store.queue.attempts({ id })).toMatchObject([
       { outcome: 'timeout', durationMs: TIMEOUT_MS, error: `the handler took longer than ${TIMEOUT_MS} ms` },
     ]);
     await pass(2000);

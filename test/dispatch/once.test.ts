@@ -34,12 +34,12 @@ describe('ctx.once', () => {
     });
     await start(handlers);
     await pass(10_000);
-    await store.replay({});
+    await store.queue.replay({});
     await pass(2000);
     expect(seen.length).toBeGreaterThanOrEqual(4);
     for (const result of seen)
       expect(result).toStrictEqual({ at: '1970-01-01T00:00:00.000Z', none: null, list: [null], run: 1 });
-    await store.replay({}, { resetSteps: true });
+    await store.queue.replay({}, { resetSteps: true });
     await pass(2000);
     expect(runs).toBe(2);
   });
@@ -92,7 +92,7 @@ describe('ctx.once', () => {
       });
       await start(handlers);
       expect(await event(id)).toMatchObject({ status: 'dead', lastError: expect.stringMatching(error) });
-      expect(await store.state('media:media-1')).toEqual([]);
+      expect(await store.queue.state({ resource: 'media:media-1' })).toEqual([]);
     },
   );
 
@@ -132,7 +132,7 @@ test('a handler that returns while a step still runs has failed, whatever it ret
   step.resolve('charged');
   await quiet();
   const error = 'the handler returned while "charge" of ctx.once still ran: await each ctx.once';
-  expect(await store.attempts(id)).toMatchObject([{ outcome: 'error', error }]);
+  expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'error', error }]);
   await pass(60_000);
   expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
   expect({ ran, results }).toEqual({ ran: [1], results: ['charged'] });
@@ -170,7 +170,7 @@ test('ctx tells id, attempt, replay, late and time of receipt, and its log names
   });
   await start(handlers);
   await pass(5000);
-  await store.replay({ ids: [id] });
+  await store.queue.replay({ ids: [id] });
   await pass(2000);
   const older = await record({ at: Date.UTC(2020, 0, 1) });
   await pass(2000);
@@ -192,10 +192,10 @@ test.each([true, false])(
   'a step does not begin, and throws, after the end of its handler or its lease: %s',
   async (holds) => {
     let ran = 0;
-    const store = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
+    const queue = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
     const { signal } = new AbortController();
     const { once, end } = onceOf({ lease: 'l', resource: 'media:m', seq: 1 }, signal, {
-      store,
+      store: { queue },
       clock: new VirtualClock(),
     });
     if (holds) await end();

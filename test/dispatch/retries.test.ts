@@ -66,7 +66,7 @@ test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS atte
     attempts: 40,
     lastError: expect.stringContaining('the shop is down'),
   });
-  const attempts = await store.attempts(id);
+  const attempts = await store.queue.attempts({ id });
   expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(40).fill('error'));
   const took = (attempts.at(-1)?.startedAt ?? 0) - began;
   expect(took / HOUR_MS).toBeCloseTo(21, 0);
@@ -154,7 +154,9 @@ describe('what a handler sets in ctx.state', () => {
     const { store, record, start } = stage();
     await record();
     await start(setting(then), { ...DEFAULTS, RETRY_BASE_MS: String(HOUR_MS) });
-    expect(await store.state('media:media-1')).toEqual(isStored ? [{ name: 'runs', value: '1' }] : []);
+    expect(await store.queue.state({ resource: 'media:media-1' })).toEqual(
+      isStored ? [{ name: 'runs', value: '1' }] : [],
+    );
   });
 
   test('is there for the next run and the next event of that media alone, until somebody deletes it', async () => {
@@ -173,7 +175,7 @@ describe('what a handler sets in ctx.state', () => {
     await record({ event: 'media_deleted', at: EVENT_TIME + 1000 });
     await pass(2000);
     expect(seen.toSorted()).toEqual([3, undefined]);
-    expect(await store.state('media:media-1')).toEqual([]);
+    expect(await store.queue.state({ resource: 'media:media-1' })).toEqual([]);
   });
 });
 
@@ -197,7 +199,7 @@ test.each<[string, Required<Handlers>['media_available'], Record<string, unknown
     const statuses: (string | undefined)[] = [];
     const onDead = async (...given: unknown[]) => {
       app.onDead(...given);
-      statuses.push((await store.event(id))?.status);
+      statuses.push((await store.queue.event({ id }))?.status);
     };
     await start({ media_available: handler }, {}, { ...app, onDead });
     await pass(120_000);

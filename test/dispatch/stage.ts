@@ -36,10 +36,10 @@ function watch(watched: EventStore) {
   const before = new Map<PropertyKey, Before>();
   const losing = new Set<PropertyKey>();
   let underWay = 0;
-  const store = new Proxy(watched, {
+  const queue = new Proxy(watched.queue, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name, target);
-      if (typeof method !== 'function') return method;
+      if (typeof method !== 'function' || name === 'onRecorded') return method;
       return async (...given: never[]): Promise<unknown> => {
         underWay++;
         try {
@@ -53,6 +53,7 @@ function watch(watched: EventStore) {
       };
     },
   });
+  const store = { ...watched, queue };
   return {
     store,
     isIdle: () => underWay === 0,
@@ -159,9 +160,10 @@ async function createStage() {
     logged,
     start,
     /** Records an event of kind media_available, unless the members say otherwise; every dispatcher must find it. */
-    record: async (members?: Parameters<typeof verified>[0]) => (await store.record(verified(members))).id,
-    event: async (id: string) => present(await store.event(id)),
-    outcomes: async (id: string) => (await store.attempts(id)).map(({ outcome }) => outcome),
+    record: async (members?: Parameters<typeof verified>[0]) =>
+      (await store.queue.record(verified(members))).id,
+    event: async (id: string) => present(await store.queue.event({ id })),
+    outcomes: async (id: string) => (await store.queue.attempts({ id })).map(({ outcome }) => outcome),
     pass,
     quiet,
     stop,

@@ -115,7 +115,7 @@ test(`a process is gone before docker would kill it, when SIGTERM comes during a
   expect(await isAcknowledged(service, 1)).toBe(true);
   ask(service, '/api/events/replay', { method: 'POST', body: '{"status":"handled"}' }).catch(() => {}); // the stop cuts it off
   const store = await database().open();
-  await eventually('it has reset many', async () => (await store.overview()).waiting > 20_000);
+  await eventually('it has reset many', async () => (await store.reports.overview()).waiting > 20_000);
   service.child.kill('SIGTERM');
   const code = await Promise.race([service.exited, sleep(STOP_MS, 'killed')]);
   process.stdout.write(`${service.output().split('\n').slice(-4).join('\n')}\n`);
@@ -124,11 +124,11 @@ test(`a process is gone before docker would kill it, when SIGTERM comes during a
   const own = { resource: 'media:media1', status: 'handled' } as const;
   await eventually(
     'the event of the handler that hung is handled',
-    async () => (await store.count(own)) === 1,
+    async () => (await store.queue.count(own)) === 1,
   );
-  const { dead, waiting, pending } = await store.overview();
+  const { dead, waiting, pending } = await store.reports.overview();
   expect(dead).toBe(0);
-  expect(pending + (await store.count({ status: 'handled' }))).toBeGreaterThanOrEqual(EVENTS);
+  expect(pending + (await store.queue.count({ status: 'handled' }))).toBeGreaterThanOrEqual(EVENTS);
   expect(pending).toBeGreaterThanOrEqual(waiting);
   await next.stop();
 }, 120_000);

@@ -31,9 +31,9 @@ test(`a burst of ${BURST} notifications over ${CONNECTIONS} connections at once 
       if (id !== undefined) answered.push(id);
     });
   await Promise.all(bursts.map(send));
-  const meanwhile = await store.count({ status: 'handled' });
-  const recorded = await store.count({});
-  while ((await store.count({ status: 'handled' })) < recorded) await sleep(50);
+  const meanwhile = await store.queue.count({ status: 'handled' });
+  const recorded = await store.queue.count({});
+  while ((await store.queue.count({ status: 'handled' })) < recorded) await sleep(50);
   process.stdout.write(
     `burst of ${BURST}: ${JSON.stringify(statuses)}, ${meanwhile} handled by then, RSS ${rssOf(service)} MiB\n`,
   );
@@ -43,7 +43,7 @@ test(`a burst of ${BURST} notifications over ${CONNECTIONS} connections at once 
   expect(acknowledged).toBeGreaterThan(0);
   // What was refused was not recorded.
   expect([answered.length, recorded]).toEqual([acknowledged, acknowledged]);
-  const found = await Promise.all(answered.map((id) => store.event(id)));
+  const found = await Promise.all(answered.map((id) => store.queue.event({ id })));
   expect(found.filter((event) => event === undefined)).toEqual([]);
   await service.stop();
 }, 300_000);
@@ -58,7 +58,7 @@ test(`a backlog of ${BACKLOG} pending events is worked off in less than ${MOST_M
     expect(await genuineLoad(service.url, 1000)).toEqual({ 200: 1000 });
     samples.push(rssOf(service));
   }
-  const handled = await store.count({ status: 'handled' });
+  const handled = await store.queue.count({ status: 'handled' });
   process.stdout.write(`backlog of ${BACKLOG}: ${handled} handled, RSS in MiB ${samples.join(' ')}\n`);
   expect(Math.max(...samples)).toBeLessThan(MOST_MIB);
   expect(handled).toBeGreaterThan(1000);
@@ -112,7 +112,7 @@ test(`forged notifications from ${NETWORKS} networks, beside a quarantine that t
   const fill = Array.from({ length: 12_000 }, (_, number) => {
     const body = forgedOf(number);
     const entry = { ...toVerified(JSON.parse(body), body), token: `${number}`.padEnd(400, '.') };
-    return store.quarantine({ ...entry, source: sourceOf(number) }, 2 * ROOM);
+    return store.quarantine.add({ ...entry, source: sourceOf(number) }, 2 * ROOM);
   });
   await Promise.all(fill);
   let [sent, isOver, longest, began] = [20_000, false, 0, 0];
@@ -140,5 +140,5 @@ test(`forged notifications from ${NETWORKS} networks, beside a quarantine that t
   expect([...statuses]).toEqual(['200']);
   expect(longest).toBeLessThan(LONGEST_MS);
   await service.stop();
-  expect((await store.overview()).quarantineLost).toBeGreaterThan(0);
+  expect((await store.reports.overview()).quarantineLost).toBeGreaterThan(0);
 }, 180_000);

@@ -24,7 +24,7 @@ async function supervise(store: EventStore): Promise<number> {
     RETRY_BASE_MS: '10',
   };
   const isDone = async () => {
-    const { pending, running } = await store.overview();
+    const { pending, running } = await store.reports.overview();
     return pending + running === 0;
   };
   for (let crashes = 0; ; crashes++) {
@@ -42,15 +42,15 @@ async function supervise(store: EventStore): Promise<number> {
 
 test('an event whose handler ends the process ends as dead, when others are at work beside it, and takes none of them along', async () => {
   const store = await database().open();
-  const poison = await store.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
+  const poison = await store.queue.record(verified({ media_id: 'poison', at: EVENT_TIME - 1 }));
   for (let number = 0; number < NEIGHBOURS; number++) {
-    await store.record(verified({ media_id: `media-${number}` }));
+    await store.queue.record(verified({ media_id: `media-${number}` }));
   }
   const crashes = await supervise(store);
   expect(crashes).toBe(MAX_ATTEMPTS);
-  expect(await store.count({ status: 'handled' })).toBe(NEIGHBOURS);
+  expect(await store.queue.count({ status: 'handled' })).toBe(NEIGHBOURS);
   const dead = only(await eventsIn(store, { status: 'dead' }, 2));
   expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
-  const outcomes = (await store.attempts(poison.id)).map(({ outcome }) => outcome);
+  const outcomes = (await store.queue.attempts({ id: poison.id })).map(({ outcome }) => outcome);
   expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
 }, 60_000);

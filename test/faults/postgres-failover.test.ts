@@ -156,17 +156,21 @@ describeWithPostgres('a store on several hosts', () => {
   };
   const url = () => pair.url('kit');
   const commitsAgain = (store: EventStore) =>
-    eventually('the store commits again', async () => (await store.ping().catch(() => 'away')) !== 'away');
+    eventually(
+      'the store commits again',
+      async () => (await store.queue.ping().catch(() => 'away')) !== 'away',
+    );
 
   test('leads to the one that takes writes, whichever of them is named first', async () => {
-    for (const one of [url(), url().replace(/@([^,]+),([^/]+)/, '@$2,$1')]) await (await open(one)).ping();
+    for (const one of [url(), url().replace(/@([^,]+),([^/]+)/, '@$2,$1')])
+      await (await open(one)).queue.ping();
   });
 
   test('leads to the other one, when the first has gone silent without a word', async () => {
     const way = await silentWay(pair.primary.port);
     opened.push(way);
     const store = await open(url().replace(`:${pair.primary.port}`, `:${way.port}`));
-    await store.ping();
+    await store.queue.ping();
     way.fallSilent();
     await pair.standby.promote();
     await commitsAgain(store);
@@ -180,7 +184,7 @@ describeWithPostgres('a store on several hosts', () => {
       const first = new URL((await startPgBouncer(pair.primary, 2)).url('kit'));
       const second = new URL((await startPgBouncer(pair.standby, 2)).url('kit'));
       const store = await open(first.href.replace(`@${first.host}`, `@${first.host},${second.host}`));
-      await store.ping();
+      await store.queue.ping();
       await pair.primary.kill();
       await pair.promote();
       await pair.rejoin();

@@ -77,7 +77,7 @@ describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
     expect(lost).toEqual([]);
     const store = await receivers.store();
     const outcomes = new Set<string>();
-    for (const id of ids) for (const { outcome } of await store.attempts(id)) outcomes.add(outcome);
+    for (const id of ids) for (const { outcome } of await store.queue.attempts({ id })) outcomes.add(outcome);
     await store.close();
     expect(outcomes).toContain('lost');
     // What its handlers came to afterwards it did try to store.
@@ -105,7 +105,7 @@ describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
       expect(await isReady()).toBe(false);
     });
     await eventually('it is ready', isReady);
-    expect(await store.count({})).toBe(3);
+    expect(await store.queue.count({})).toBe(3);
     expect(await (await deliver(url, bodyOf(1))).json()).toMatchObject({ status: 'duplicate' });
   });
 });

@@ -173,16 +173,16 @@ export class Receivers {
     await this.stopSending();
     const store = await this.store(open);
     const left = async () => {
-      const { pending, running } = await store.overview();
+      const { pending, running } = await store.reports.overview();
       return pending + running;
     };
     while ((await left()) > 0) await pause(100);
     for (const one of this.processes) await one?.stop();
     const ids = new Set<string>();
-    for await (const page of store.received({})) for (const { id } of page) ids.add(id);
-    const { values } = await store.states({ of: 'media', name: 'events' });
+    for await (const page of store.queue.received({})) for (const { id } of page) ids.add(id);
+    const { values } = await store.queue.states({ of: 'media', name: 'events' });
     const counted = values.reduce((sum, { value }) => sum + Number(value), 0);
-    const handled = await store.count({ status: 'handled' });
+    const handled = await store.queue.count({ status: 'handled' });
     await store.close();
     process.stdout.write(
       `answers ${JSON.stringify(Object.fromEntries(this.answers))}, ${this.acknowledged.size} acknowledged, ${handled} handled\n`,

@@ -13,7 +13,7 @@ const SECRETS = 3000;
 test(`secrets rekey, killed ${ROUNDS} times at any moment, leaves each secret readable with the key that is in the file`, async () => {
   const secrets = Array.from({ length: SECRETS }, (_, number) => `secret-${number}`);
   const first = await database().open();
-  await Promise.all(secrets.map((secret) => first.addSecret('hook0001', secret)));
+  await Promise.all(secrets.map((secret) => first.secrets.add('hook0001', secret)));
   await first.close();
 
   const random = new Random(20_261_122);
@@ -31,7 +31,7 @@ test(`secrets rekey, killed ${ROUNDS} times at any moment, leaves each secret re
     };
     if ((await runCli(['secrets', 'rekey'], { env, onSpawn })).code === 0) done++;
     const store = await database().open();
-    const found = await store.secrets();
+    const found = await store.secrets.live();
     await store.close();
     expect(found.map(({ secret }) => secret).toSorted()).toEqual(secrets.toSorted());
   }

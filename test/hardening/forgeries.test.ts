@@ -174,7 +174,7 @@ const accepted: readonly Forgery[] = [
 let service: RunningService;
 beforeAll(async () => {
   service = await runService({}, { REJECT_LIMIT: '1000000' });
-  await service.store.addSecret(OTHER_WEBHOOK, OTHER_SECRET);
+  await service.store.secrets.add(OTHER_WEBHOOK, OTHER_SECRET);
 });
 afterAll(() => service.stop());
 
@@ -193,11 +193,11 @@ describe.each(Object.entries(forgeries))('%s', (_what, cases) => {
   test.each(cases.map((one) => [one[0], one] as const))(
     '%s is refused with 401, and nothing is recorded',
     async (_, one) => {
-      const before = await service.store.count({});
+      const before = await service.store.queue.count({});
       const answer = await send(one);
       expect(statusOf(answer)).toBe(401);
       expect(answer).not.toMatch(/accepted|duplicate|node_modules|at \w+ \(|\.ts\b/);
-      expect(await service.store.count({})).toBe(before);
+      expect(await service.store.queue.count({})).toBe(before);
     },
   );
 });

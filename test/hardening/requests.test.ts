@@ -139,7 +139,7 @@ describe.each(Object.entries(requests))('a request %s', (_what, cases) => {
       const body = answer.split('\r\n\r\n')[1] ?? '';
       if (!['', '0'].includes(body)) expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
       expect((await deliver(service.url, bodyOf(++genuine))).status).toBe(200);
-      expect(await service.store.count({})).toBe(genuine);
+      expect(await service.store.queue.count({})).toBe(genuine);
     },
   );
 });

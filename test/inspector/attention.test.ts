@@ -136,7 +136,7 @@ describe('the overview of a running service', () => {
 
   test('names the webhook of which nothing gets in, when another one works, and no webhook that a stranger made up', async () => {
     const inspected = await inspect();
-    await inspected.service.store.addSecret('hookTwo2', 'another-secret-of-thirty-two-bytes');
+    await inspected.service.store.secrets.add('hookTwo2', 'another-secret-of-thirty-two-bytes');
     await inspected.deliver(notification());
     await send(inspected, 'hookTwo2', 'a', 'b', 'c');
     await send(inspected, 'madeUp99', 'a', 'b', 'c');
@@ -156,7 +156,7 @@ describe('the overview of a running service', () => {
       inspected,
       new RegExp(`Nothing gets in.*Nothing of webhook ${WEBHOOK} gets in: bad signature 3 requests`),
     );
-    await inspected.service.store.addSecret(WEBHOOK, RIGHT);
+    await inspected.service.store.secrets.add(WEBHOOK, RIGHT);
     await shows(inspected, /^! 3 requests were refused in the last 10 minutes/);
     await inspected.deliver(notification({ media_id: 'd' }), 'a-forgery');
     await shows(inspected, /^! 4 requests were refused .* import the right one/);
@@ -166,7 +166,7 @@ describe('the overview of a running service', () => {
     const inspected = await inspect();
     await send(inspected, WEBHOOK, 'a', 'b', 'c');
     await shows(inspected, /Nothing gets in/);
-    await inspected.service.store.record(verified({ webhook_id: WEBHOOK }));
+    await inspected.service.store.queue.record(verified({ webhook_id: WEBHOOK }));
     await shows(inspected, /^! 3 requests were refused .*: bad signature/);
     const { last_10_minutes: recent } = await inspected.api('/stats');
     expect(recent).toMatchObject({ rejected: 3, refused_webhooks: [] });
@@ -183,7 +183,7 @@ describe('the overview of a running service', () => {
       inspected,
       /^✕ 2 events fail \(site jsPxIVHl\): Error: archive \* is down \(2\) Nothing was handled in the last/,
     );
-    await inspected.service.store.dismiss({}, 'nobody needs them');
+    await inspected.service.store.queue.dismiss({}, 'nobody needs them');
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
   });
 
@@ -245,7 +245,7 @@ describe('the overview of a running service', () => {
       rejected: 0,
     });
     const third = await inspect({ media_available() {} });
-    await third.service.store.record(verified({}));
+    await third.service.store.queue.record(verified({}));
     await third.settled();
     expect(await overview(third)).toMatch(/All is well.* The newest event came [\d.]+ m?s ago/);
     await second.service.stop();
@@ -255,12 +255,12 @@ describe('the overview of a running service', () => {
   test('names a webhook in use whose only secret ends within a day, until it has another one', async () => {
     const inspected = await inspect({ media_available() {} });
     const { store } = inspected.service;
-    await store.retireSecret(WEBHOOK, SECRET, Date.now() + 7_200_000);
+    await store.secrets.retire(WEBHOOK, SECRET, Date.now() + 7_200_000);
     expect(await overview(inspected)).toMatch(/^✓ All is well/); // as after a rotation
     await inspected.deliver(notification());
     await inspected.settled();
     expect(await overview(inspected)).toMatch(`! The only secret of webhook ${WEBHOOK} ends in 1 h 59 min`);
-    await store.addSecret(WEBHOOK, RIGHT);
+    await store.secrets.add(WEBHOOK, RIGHT);
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
   });
 });

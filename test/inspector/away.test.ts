@@ -84,7 +84,7 @@ describe('once the secrets were sealed under another key than the process has', 
     // As another process does it.
     const url = inspected.env.DATABASE_URL ?? '';
     const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, threads: false });
-    await store.rekey(Buffer.alloc(32, 8));
+    await store.secrets.rekey(Buffer.alloc(32, 8));
     await store.close();
   });
   afterAll(() => inspected.dispose());
@@ -105,7 +105,8 @@ describe('once the secrets were sealed under another key than the process has', 
 
 test('a scrape does without the store, when that does not answer within five seconds', async () => {
   const clock = { ...systemClock, after: (ms: number, fn: () => unknown) => systemClock.after(ms / 50, fn) };
-  const hanging = (store: EventStore) => storeWith(store, { overview: () => new Promise(() => {}) });
+  const hanging = (store: EventStore) =>
+    storeWith(store, { reports: { overview: () => new Promise(() => {}) } });
   const inspected = await inspect({}, {}, { wrap: hanging, clock });
   expect((await inspected.raw('/metrics')).body).toContain('webhook_store_up 0');
   await inspected.dispose();

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const numbers = Array.from({ length: MANY }, (_, number) => number);
   await Promise.all(
     numbers.map((number) =>
-      store.record(verified({ media_id: `media-${number % 50}`, at: EVENT_TIME + number * 1000 })),
+      store.queue.record(verified({ media_id: `media-${number % 50}`, at: EVENT_TIME + number * 1000 })),
     ),
   );
   await settleAll(store, HANDLED);
@@ -43,14 +43,16 @@ beforeEach(() => {
 /** A store whose replays do what a test wants after each step. */
 const stepped = (store: EventStore): EventStore =>
   storeWith(store, {
-    replay: (filter, options) =>
-      store.replay(filter, {
-        ...options,
-        async onStep(ids) {
-          await options?.onStep?.(ids);
-          await afterStep();
-        },
-      }),
+    queue: {
+      replay: (filter, options) =>
+        store.queue.replay(filter, {
+          ...options,
+          async onStep(ids) {
+            await options?.onStep?.(ids);
+            await afterStep();
+          },
+        }),
+    },
   });
 
 /** A service with so many handled events, which handles none of those that are reset. */
@@ -154,7 +156,7 @@ describe('a bulk replay', () => {
       clock: new VirtualClock(),
       threads: false,
     });
-    expect(await store.overview()).toMatchObject({ pending: 500, waiting: 0 });
+    expect(await store.reports.overview()).toMatchObject({ pending: 500, waiting: 0 });
     await store.close();
   });
 });
@@ -240,7 +242,7 @@ describe('dismissals', () => {
       const progress = String(answer.headers.location).slice(2);
       const page = async () => (await inspected.raw(progress)).body.replaceAll(/\s+/g, ' ');
       await eventually('it has ended', async () => (await page()).includes('1 event was dismissed.'));
-      expect(await inspected.service.store.overview()).toMatchObject({ dead: 0, pending: 0 });
+      expect(await inspected.service.store.reports.overview()).toMatchObject({ dead: 0, pending: 0 });
     });
   });
 });

@@ -19,7 +19,7 @@ async function reading({ url, isPostgres }: Stage) {
   const inspected = await start({}, { DATABASE_URL: url, ...key });
   const { store } = inspected.service;
   const record = async (media_id: string, members = {}) =>
-    (await store.record(verified({ media_id, ...members }))).id;
+    (await store.queue.record(verified({ media_id, ...members }))).id;
   const received = async (after: string, query = '') => {
     const answer = await inspected.raw(`/api/received?after=${encodeURIComponent(after)}${query}`);
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': /ndjson/ } });
@@ -39,7 +39,8 @@ onEachEngine('what was received', (stage) => {
       await record(id, { event: id === 'd' ? 'media_updated' : 'media_available' });
     const all = await received('start');
     expect(all.media).toEqual(['a', 'b', 'c', 'd', 'e']);
-    const { receivedAt = 0, body = '' } = (await store.search({}, { limit: 1 })).events[0] ?? {};
+    const { receivedAt = 0, body = '' } =
+      (await store.queue.search({ filter: {}, stretch: { limit: 1 } })).events[0] ?? {};
     const line = { v: 1, body, received_at: iso(receivedAt), webhook_id: 'webhook-1', cursor: all.cursor };
     expect(all.list.at(-1)).toEqual(line);
     expect((await received(all.list[1]?.cursor ?? '')).media).toEqual(['c', 'd', 'e']);
@@ -54,7 +55,8 @@ onEachEngine('what was received', (stage) => {
   test('is waited for, by several at once, and begins now or with what was received since a time', async () => {
     const { record, received, store, raw } = await reading(stage);
     await record('old');
-    const [{ receivedAt = 0 } = {}] = (await store.search({}, { limit: 1 })).events;
+    const [{ receivedAt = 0 } = {}] = (await store.queue.search({ filter: {}, stretch: { limit: 1 } }))
+      .events;
     const wait = '&wait=20&kind=media_created';
     const { cursor } = await received('now');
     const waiting = Array.from({ length: 3 }, () => received(cursor, wait));
@@ -94,7 +96,7 @@ onPostgres('what was received', (stage) => {
     await record('first');
     const { cursor } = await received('start');
     const slow = await Stepped.start(stage, 'slow-reader');
-    const go = await slow.upTo(/COMMIT$/, (store) => store.record(verified({ media_id: 'late' })));
+    const go = await slow.upTo(/COMMIT$/, (store) => store.queue.record(verified({ media_id: 'late' })));
     await record('quick');
     expect(await received(cursor)).toMatchObject({ media: [], cursor });
     await go();
@@ -191,7 +193,7 @@ test('the stream tells that something changed and what there is, when this or an
   expect(await message()).toMatch(/\{"pending":\d,"running":\d,"dead":0,"quarantined":0\}\n\n$/);
   await inspected.settled();
   const other = await start({}, inspected.env);
-  await other.service.store.record(verified({ media_id: 'elsewhere', webhook_id: 'another' }));
+  await other.service.store.queue.record(verified({ media_id: 'elsewhere', webhook_id: 'another' }));
   await message();
   await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
   await message();

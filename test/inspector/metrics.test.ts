@@ -28,9 +28,12 @@ beforeAll(async () => {
   await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
   await reach(inspected.service.url + PATH, PROBE_ANSWERS);
   await inspected.settled();
-  await inspected.service.store.pause({ reason: 'the archive moves', by: 'test' });
+  await inspected.service.store.queue.pause({ reason: 'the archive moves', by: 'test' });
   await inspected.addGone('gone');
-  await eventually('it has reported', async () => (await inspected.service.store.instances()).length === 2);
+  await eventually(
+    'it has reported',
+    async () => (await inspected.service.store.reports.instances()).length === 2,
+  );
   const answer = await fetch(`${inspected.url}/metrics`);
   expect(answer.headers.get('content-type')).toContain('text/plain');
   text = await answer.text();
@@ -141,13 +144,13 @@ test('refusals of a webhook with a stored secret are counted, when strangers nam
   const config = parseConfig({ ...inspected.env, INSTANCE_NAME: 'flooded' });
   const { log } = inspected.log;
   const stop = watch.keepReporting({ store, config, clock: systemClock, log, running: () => 0 });
-  const hasReported = async () => (await store.instances()).some(({ name }) => name === 'flooded');
+  const hasReported = async () => (await store.reports.instances()).some(({ name }) => name === 'flooded');
   await eventually('it knows the secrets', hasReported);
   const refuse = (webhookId: string, source: string) =>
     watch.answered({ status: 401, refusal: { reason: 'bad signature' }, ms: 1, webhookId, source } as never);
   for (let n = 0; n < 1500; n++) refuse(`made-up-${n}`, '203.0.113.1');
   for (const n of [1, 2, 3]) refuse(WEBHOOK, `198.51.${n}.1`);
   await stop();
-  const counted = (await store.refusals()).filter(({ network }) => network.startsWith('198.51.'));
+  const counted = (await store.reports.refusals()).filter(({ network }) => network.startsWith('198.51.'));
   expect(counted).toMatchObject([{ webhookId: WEBHOOK, network: '198.51.3.0/24', count: 3 }]);
 });

@@ -14,7 +14,7 @@ const MARKUP = '"><script>run()</script>';
 const page = async ({ raw }: Inspected, path: string) =>
   (await raw(path, { headers: { accept: 'text/html' } })).body;
 const kept = ({ service }: Inspected, count: number) =>
-  eventually(`${count} are in quarantine`, async () => (await service.store.quarantineSize()) === count);
+  eventually(`${count} are in quarantine`, async () => (await service.store.quarantine.size()) === count);
 const doneOf = ({ log }: Inspected) =>
   log.withMessage('done at the inspector').map(({ path, asked, answer }) => ({ path, asked, answer }));
 
@@ -87,7 +87,7 @@ describe('what was refused', () => {
     const other = { ...group, reason: 'no_secret', webhookId: 'other' };
     const mine = { ...group, reason: 'bad_signature', webhookId: WEBHOOK };
     const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
-    await inspected.service.store.report({ instance, stats: [], refusals: [other, mine] });
+    await inspected.service.store.reports.report({ instance, stats: [], refusals: [other, mine] });
     const statuses = [];
     for (let n = 0; n < 6; n++)
       statuses.push((await inspected.deliver(notification({ media_id: `m${n}` }), RIGHT)).status);
@@ -161,7 +161,7 @@ describe('webhooks', () => {
     const env = { PROVIDER_BASE_URL: provider.url, PROVIDER_API_SECRET: 'mock-api-secret' };
     const inspected = await start({ media_available() {} }, env);
     await inspected.deliver(notification());
-    await inspected.service.store.retireSecret(WEBHOOK, 'former', Date.now() + 60_000);
+    await inspected.service.store.secrets.retire(WEBHOOK, 'former', Date.now() + 60_000);
     const told = () => inspected.api('/webhooks');
     expect((await told()).webhooks).toMatchObject([
       { webhook_id: id, provider: metadata, secret: 'missing', last_accepted_at: null },
@@ -173,7 +173,7 @@ describe('webhooks', () => {
     expect(html).not.toContain('<script>run');
     const next = provider.createWebhook({ ...metadata, events: [...kindNames] });
     expect((await told()).webhooks).toHaveLength(2);
-    await inspected.service.store.addSecret(next.id, next.secret);
+    await inspected.service.store.secrets.add(next.id, next.secret);
     expect((await told()).webhooks[1]).toMatchObject({
       webhook_id: next.id,
       provider: metadata,
@@ -348,7 +348,7 @@ describe('long text of strangers', () => {
   test('is cut to 4,000 characters of a body, when the quarantine shows it', async () => {
     const inspected = await start();
     await inspected.deliver({ ...hostileMembers, title: LONG.slice(0, 6000) }, 'not known yet');
-    await eventually('it is kept', async () => (await inspected.service.store.quarantineSize()) === 1);
+    await eventually('it is kept', async () => (await inspected.service.store.quarantine.size()) === 1);
     const { newest } = await inspected.api('/quarantine');
     expect(newest[0].body).toHaveLength(4000);
     expect(longestRun((await inspected.raw('/refused')).body)).toBeLessThan(4000);

@@ -107,7 +107,9 @@ describe('the token that reads', () => {
     await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
     await inspected.settled();
     const [cookie, full] = [await session(READS), await session()];
-    const { id } = present((await inspected.service.store.search({}, { limit: 1 })).events[0]);
+    const { id } = present(
+      (await inspected.service.store.queue.search({ filter: {}, stretch: { limit: 1 } })).events[0],
+    );
     const [pages, others] = [
       `/ /events /events/${id} /problems /refused /events/replay /events/dismiss`.split(' '),
       '/channels /webhooks /metrics /api/stats /api/received?after=start'.split(' '),
@@ -134,7 +136,7 @@ describe('the token that reads', () => {
       const { status, body } = await inspected.raw(path, { method, headers });
       expect([status, body]).toEqual([403, expect.stringMatching(/ADMIN_READ_TOKEN.* ADMIN_TOKEN/)]);
     }
-    expect((await inspected.service.store.overview()).paused).toBeUndefined();
+    expect((await inspected.service.store.reports.overview()).paused).toBeUndefined();
   });
 });
 

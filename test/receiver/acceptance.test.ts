@@ -17,7 +17,7 @@ describe('a genuine notification', () => {
     const body = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
     const answer = (await deliver(app, body)).body;
     expect(answer.status).toBe('accepted');
-    expect(await store.event(answer.id)).toMatchObject({
+    expect(await store.queue.event({ id: answer.id })).toMatchObject({
       kind: event,
       webhookId: WEBHOOK,
       siteId: 'jsPxIVHl',
@@ -59,7 +59,7 @@ describe('a genuine notification that the specification does not know', () => {
       );
       const answer = (await deliver(app, body)).body;
       expect(answer.status).toBe('accepted');
-      expect((await store.event(answer.id))?.body).toBe(JSON.stringify(body));
+      expect((await store.queue.event({ id: answer.id }))?.body).toBe(JSON.stringify(body));
     },
   );
 
@@ -70,7 +70,9 @@ describe('a genuine notification that the specification does not know', () => {
         const body = JSON.stringify({ ...members, webhook_id: WEBHOOK });
         const answer = await deliver(app, body);
         expect(answer.status).toBe(200);
-        expect(JSON.parse((await store.event(answer.body.id))?.body ?? '')).toEqual(JSON.parse(body));
+        expect(JSON.parse((await store.queue.event({ id: answer.body.id }))?.body ?? '')).toEqual(
+          JSON.parse(body),
+        );
       }),
       { numRuns: runs(60) },
     );

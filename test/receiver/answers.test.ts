@@ -23,8 +23,8 @@ const forged = `Bearer ${tokenOf(text, 'not the secret')}`;
 const tooLarge = `{"a":"${'x'.repeat(70_000)}"}`;
 
 const away = () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'the disk /dev/sda1 is full'));
-const withStore = (changes: Partial<EventStore>) => ({
-  wrap: (store: EventStore) => storeWith(store, changes),
+const withStore = (queue: Partial<EventStore['queue']>) => ({
+  wrap: (store: EventStore) => storeWith(store, { queue }),
 });
 
 /** A request, by what is wrong with it. */
@@ -104,7 +104,7 @@ describe('the table of answers', () => {
     const answer = await deliver(app, text);
     const stored = only(await events());
     expect([answer.status, answer.text]).toEqual([200, `{"status":"accepted","id":"${stored.id}"}`]);
-    expect(await (await openAnother()).event(stored.id)).toEqual(stored);
+    expect(await (await openAnother()).queue.event({ id: stored.id })).toEqual(stored);
     expect((await deliver(app, text)).text).toBe(`{"status":"duplicate","id":"${stored.id}"}`);
     expect(only(await events()).deliveries).toBe(2);
   });
@@ -208,10 +208,12 @@ function heldStore() {
   const state = { waiting: 0, release };
   const wrap = (store: EventStore) =>
     storeWith(store, {
-      async record(...given) {
-        state.waiting++;
-        await released;
-        return store.record(...given);
+      queue: {
+        async record(...given) {
+          state.waiting++;
+          await released;
+          return store.queue.record(...given);
+        },
       },
     });
   return { state, wrap };
@@ -299,7 +301,10 @@ describe('/readyz', () => {
   test('says 503, when the last ack could not be recorded, and 200 again, once one was', async () => {
     let fails = true;
     const { app } = await start({
-      wrap: (store) => storeWith(store, { record: (...given) => (fails ? away() : store.record(...given)) }),
+      wrap: (store) =>
+        storeWith(store, {
+          queue: { record: (...given) => (fails ? away() : store.queue.record(...given)) },
+        }),
     });
     const ready = async () => (await request(app).get('/readyz')).status;
     expect(await ready()).toBe(200);

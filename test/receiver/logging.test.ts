@@ -54,7 +54,7 @@ const SECRETS = [
   'in-the-cookie',
 ].filter((secret) => secret !== '');
 
-const failing = { record: away, quarantine: away, ping: away };
+const failing = { queue: { record: away, ping: away }, quarantine: { add: away } };
 test.each([
   ['', {}, 200],
   [
@@ -142,7 +142,9 @@ describe('lines about requests that are not served', () => {
 
   test('are 50 a second, when there are more sources, and a failure of ours has its line beside them', async () => {
     const clock = new VirtualClock();
-    const wrap = { wrap: (store: Parameters<typeof storeWith>[0]) => storeWith(store, { record: away }) };
+    const wrap = {
+      wrap: (store: Parameters<typeof storeWith>[0]) => storeWith(store, { queue: { record: away } }),
+    };
     const receiver = await start({ env: { TRUST_PROXY: '1' }, clock, ...wrap });
     await Promise.all(Array.from({ length: 80 }, (_, number) => forge(receiver, `192.0.2.${number}`)));
     expect(shown(receiver.log)).toHaveLength(50);

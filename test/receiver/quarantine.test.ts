@@ -18,7 +18,7 @@ const text = JSON.stringify(body);
 /** What is kept, once everything that was refused before is seen to. */
 async function keptIn({ quarantine, store }: ReceiverFixture): Promise<readonly Quarantined[]> {
   await quarantine.stop();
-  return store.quarantined();
+  return store.quarantine.entries();
 }
 
 /** Keeps notifications for a webhook. */
@@ -26,7 +26,7 @@ async function keep(store: EventStore, count: number, webhook_id = WEBHOOK, secr
   for (let number = 0; number < count; number++) {
     const whole = JSON.stringify(notification({ webhook_id, media_id: `m${number}` }));
     const entry = { ...toVerified(JSON.parse(whole), whole), token: tokenOf(whole, secret), source: '::1' };
-    await store.quarantine(entry, 1_000_000);
+    await store.quarantine.add(entry, 1_000_000);
   }
 }
 
@@ -82,7 +82,7 @@ describe('a refused notification', () => {
     const { length } = await keptIn(receiver);
     expect(length).toBeGreaterThan(1);
     expect(length).toBeLessThan(12);
-    expect(await receiver.store.overview()).toMatchObject({
+    expect(await receiver.store.reports.overview()).toMatchObject({
       quarantined: length,
       quarantineLost: 12 - length,
     });
@@ -97,8 +97,7 @@ describe('a refused notification', () => {
       clock,
       wrap: (store) =>
         storeWith(store, {
-          quarantine: () => held.promise,
-          countLost: async (lost) => void counted.push(lost),
+          quarantine: { add: () => held.promise, countLost: async ({ n }) => void counted.push(n) },
         }),
     });
     const value = JSON.parse(text);
@@ -120,7 +119,7 @@ describe('a notification in quarantine', () => {
     const { store, keyring, events } = await start({ secrets: { [WEBHOOK]: ['another'], other: [LATE] } });
     await keep(store, 3);
     expect(await admitQuarantined(store, keyring)).toBe(0);
-    expect(await store.quarantineSize()).toBe(3);
+    expect(await store.quarantine.size()).toBe(3);
     expect(await events()).toEqual([]);
   });
 
@@ -129,16 +128,18 @@ describe('a notification in quarantine', () => {
     for (let number = 0; number <= 500; number++) await keep(store, 2, `forged${number}`);
     await keep(store, 1, 'genuine', SECRET);
     expect(await admitQuarantined(store, keyring)).toBe(1);
-    expect(await store.quarantineSize('genuine')).toBe(0);
+    expect(await store.quarantine.size({ webhook: 'genuine' })).toBe(0);
   });
 
   test('is admitted at once, when the keyring has found its secret before the store has kept it', async () => {
     const wrap = (store: EventStore) =>
       storeWith(store, {
-        async quarantine(...given) {
-          await store.addSecret(WEBHOOK, LATE);
-          await receiver.keyring.refresh();
-          return store.quarantine(...given);
+        quarantine: {
+          async add(...given) {
+            await store.secrets.add(WEBHOOK, LATE);
+            await receiver.keyring.refresh();
+            return store.quarantine.add(...given);
+          },
         },
       });
     const receiver = await start({ secrets: {}, wrap });
@@ -152,16 +153,18 @@ describe('a notification in quarantine', () => {
     await keep(store, 120);
     const asked = Promise.withResolvers<Promise<void>>();
     const stopping = storeWith(store, {
-      quarantined(page) {
-        asked.resolve(stop());
-        return store.quarantined(page);
+      quarantine: {
+        entries(page) {
+          asked.resolve(stop());
+          return store.quarantine.entries(page);
+        },
       },
     });
     const log = { info() {}, error() {} };
     const { admit, stop } = admissionsOf({ store: stopping, keyring, clock, log });
     admit();
     await asked.promise;
-    expect(await store.quarantineSize()).toBe(70);
+    expect(await store.quarantine.size()).toBe(70);
   });
 
   test('is admitted page by page, and the next run goes on where one was cut short', async () => {
@@ -170,16 +173,18 @@ describe('a notification in quarantine', () => {
     await keep(store, 2, 'without a secret');
     const pages: (string | undefined)[] = [];
     const failing = storeWith(store, {
-      quarantined: (page) => {
-        pages.push(page?.webhook);
-        return pages.length < 3 ? store.quarantined(page) : Promise.reject(new Error('it ends'));
+      quarantine: {
+        entries: (page) => {
+          pages.push(page?.webhook);
+          return pages.length < 3 ? store.quarantine.entries(page) : Promise.reject(new Error('it ends'));
+        },
       },
     });
     await expect(admitQuarantined(failing, keyring)).rejects.toThrow('it ends');
     expect(pages).toEqual([WEBHOOK, WEBHOOK, WEBHOOK]);
     expect(await admitQuarantined(store, keyring)).toBe(20);
     expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(120).fill(1));
-    expect(await store.quarantineSize()).toBe(2);
+    expect(await store.quarantine.size()).toBe(2);
   });
 });
 
@@ -187,5 +192,5 @@ test('nothing is kept, when QUARANTINE_MAX_BYTES is 0, nor counted as lost', asy
   const receiver = await start({ env: { QUARANTINE_MAX_BYTES: '0' } });
   await deliver(receiver.app, body, LATE);
   expect(await keptIn(receiver)).toEqual([]);
-  expect(await receiver.store.overview()).toMatchObject({ quarantined: 0, quarantineLost: 0 });
+  expect(await receiver.store.reports.overview()).toMatchObject({ quarantined: 0, quarantineLost: 0 });
 });

@@ -20,7 +20,7 @@ describe('the secrets of a webhook', () => {
 
   test('verify nothing from their time on, when retired, while the others go on', async () => {
     const { app, store, keyring, clock } = await start({ secrets: { one: ['old', 'new'] } });
-    await store.retireSecret('one', 'old', clock.now() + 60_000);
+    await store.secrets.retire('one', 'old', clock.now() + 60_000);
     await keyring.refresh();
     expect((await deliver(app, of('one', 'before'), 'old')).status).toBe(200);
     await clock.advance(60_000);
@@ -35,23 +35,23 @@ describe('the secrets of a webhook', () => {
       ['one', 'new'],
       ['two', 'first of its webhook'],
     ] as const) {
-      await other.addSecret(webhook, secret);
+      await other.secrets.add(webhook, secret);
       expect((await deliver(app, of(webhook, secret), secret)).status).toBe(200);
     }
-    await other.retireSecret('one', 'old', 0);
-    await other.addSecret('one', 'old');
+    await other.secrets.retire('one', 'old', 0);
+    await other.secrets.add('one', 'old');
     expect((await deliver(app, of('one', 'again'), 'old')).status).toBe(200);
   });
 
   test('are looked at once for all refusals of a moment, at most every 50 milliseconds, and not for what verifies', async () => {
     const clock = new VirtualClock();
     let reads = 0;
-    const everySecret = async () => {
+    const all = async () => {
       reads++;
       return [];
     };
     const config = parseConfig({});
-    const keyring = new Keyring({ store: { everySecret }, clock, config, log: { error() {} } });
+    const keyring = new Keyring({ store: { secrets: { all } }, clock, config, log: { error() {} } });
     await Promise.all([keyring.refresh(), keyring.refresh(), keyring.refresh()]);
     expect(reads).toBe(1);
     const later = Promise.all([keyring.refresh(), keyring.refresh()]);
@@ -75,10 +75,10 @@ describe('WEBHOOK_SECRET', () => {
   test('verifies nothing for a webhook from its first stored secret on, though that is retired', async () => {
     const { app, store, keyring, clock } = await start({ secrets: {}, env });
     expect((await deliver(app, of('one', 'before'), FALLBACK)).status).toBe(200);
-    await store.addSecret('one', 'stored');
+    await store.secrets.add('one', 'stored');
     await keyring.refresh();
     expect((await deliver(app, of('one', 'after'), FALLBACK)).status).toBe(401);
-    await store.retireSecret('one', 'stored', clock.now());
+    await store.secrets.retire('one', 'stored', clock.now());
     await keyring.refresh();
     expect((await deliver(app, of('one', 'after'), FALLBACK)).status).toBe(401);
     expect((await deliver(app, of('one', 'after'), 'stored')).status).toBe(401);

@@ -22,10 +22,10 @@ const post = ({ url }: RunningService, body: object, secret: string) =>
 test('a secret retired by another process soon verifies nothing any more, with 401', async () => {
   const service = await start();
   const other = await database().open();
-  await other.addSecret(WEBHOOK, 'old');
-  await other.addSecret(WEBHOOK, 'new');
+  await other.secrets.add(WEBHOOK, 'old');
+  await other.secrets.add(WEBHOOK, 'new');
   expect((await post(service, notification(), 'old')).status).toBe(200);
-  await other.retireSecret(WEBHOOK, 'old', Date.now());
+  await other.secrets.retire(WEBHOOK, 'old', Date.now());
   await eventually('it is refused', async () => (await post(service, notification(), 'old')).status === 401);
   expect((await post(service, notification(), 'new')).status).toBe(200);
 });
@@ -35,10 +35,10 @@ describe('a notification in quarantine', () => {
     const handled: string[] = [];
     const service = await start({}, { media_available: ({ media_id }) => void handled.push(media_id) });
     expect((await post(service, notification(), 'late')).status).toBe(401);
-    await eventually('it is kept', async () => (await service.store.quarantined()).length === 1);
-    await (await database().open()).addSecret(WEBHOOK, 'late');
+    await eventually('it is kept', async () => (await service.store.quarantine.entries()).length === 1);
+    await (await database().open()).secrets.add(WEBHOOK, 'late');
     await eventually('it is handled', () => handled.length > 0);
-    await eventually('it left', async () => (await service.store.quarantined()).length === 0);
+    await eventually('it left', async () => (await service.store.quarantine.entries()).length === 0);
     const events = await eventsIn(service.store, {}, 10);
     expect(only(events)).toMatchObject({ body: JSON.stringify(notification()), deliveries: 1 });
     expect(await (await post(service, notification(), 'late')).json()).toMatchObject({ status: 'duplicate' });
@@ -49,8 +49,8 @@ describe('a notification in quarantine', () => {
     expect((await post(first, notification(), 'late')).status).toBe(401);
     await first.stop();
     const second = await start({ WEBHOOK_SECRET: 'late' });
-    await eventually('it is recorded', async () => (await second.store.count({})) === 1);
-    await eventually('it left', async () => (await second.store.quarantined()).length === 0);
+    await eventually('it is recorded', async () => (await second.store.queue.count({})) === 1);
+    await eventually('it left', async () => (await second.store.quarantine.entries()).length === 0);
   });
 });
 
@@ -75,8 +75,8 @@ test('a service listens at WEBHOOK_PATH alone, closes connections over MAX_CONNE
   const headers = { authorization: `Bearer ${tokenOf(text, 's')}`, connection: 'close' };
   expect((await fetch(`${service.url}/in`, { method: 'POST', headers, body: text })).status).toBe(200);
   const { id } = only(await eventsIn(service.store, {}, 2));
-  await eventually('it is handled', async () => (await service.store.attempts(id)).length === 1);
-  expect(await service.store.attempts(id)).toMatchObject([{ instance: 'one' }]);
+  await eventually('it is handled', async () => (await service.store.queue.attempts({ id })).length === 1);
+  expect(await service.store.queue.attempts({ id })).toMatchObject([{ instance: 'one' }]);
   expect(clients).toEqual([expect.any(StatusesClient)]);
   const all = await Promise.all(Array.from({ length: 4 }, () => rawConnection(service.port)));
   expect(await Promise.race(all.map(({ closed }) => closed))).toBe('');

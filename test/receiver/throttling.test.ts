@@ -38,7 +38,7 @@ describe('a source that fails to verify', () => {
     const reordered = JSON.stringify(Object.fromEntries(Object.entries(notification()).reverse()));
     expect((await deliver(app, text)).body.status).toBe('accepted');
     expect((await send(app, reordered, `Bearer ${tokenOf(text, SECRET)}`)).body.status).toBe('duplicate');
-    await (await openAnother()).addSecret('2yW4KmiG', 'newer');
+    await (await openAnother()).secrets.add('2yW4KmiG', 'newer');
     expect((await deliver(app, notification({ media_id: 'other' }), 'newer')).status).toBe(200);
     expect(await forge(receiver, [undefined])).toEqual([429]);
   });

@@ -9,6 +9,7 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { HANDLED, settleAll } from '../support/claiming.ts';
 import { logLines } from '../support/log-lines.ts';
+import { storeWith } from '../support/receiver-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -26,13 +27,6 @@ afterEach(async () => {
   await store.close();
 });
 
-/** What a replay asks of a store, but for the replay itself. */
-const pick = (of: EventStore) => ({
-  count: of.count.bind(of),
-  search: of.search.bind(of),
-  overview: of.overview.bind(of),
-});
-
 /** A dispatcher of these handlers, not started yet. */
 function dispatcherOf(handlers: Handlers): Dispatcher {
   return new Dispatcher({
@@ -46,8 +40,8 @@ function dispatcherOf(handlers: Handlers): Dispatcher {
 }
 
 test('counts each end once, when events are handled a second time', async () => {
-  const { id } = await store.record(verified({ media_id: 'm1', at: Date.UTC(2026, 1, 2) }));
-  await store.record(verified({ media_id: 'm2', at: Date.UTC(2026, 1, 1) }));
+  const { id } = await store.queue.record(verified({ media_id: 'm1', at: Date.UTC(2026, 1, 2) }));
+  await store.queue.record(verified({ media_id: 'm2', at: Date.UTC(2026, 1, 1) }));
   let runs = 0;
   const dispatcher = () =>
     dispatcherOf({
@@ -67,25 +61,25 @@ test('counts each end once, when events are handled a second time', async () => 
     ]),
   );
   expect(runs).toBe(4);
-  expect((await store.event(id))?.replays).toBe(1);
+  expect((await store.queue.event({ id }))?.replays).toBe(1);
 });
 
 test('counts an event that is pending at first, when a server handles it after the reset', async () => {
-  await store.record(verified());
+  await store.queue.record(verified());
   // Another process is faster than the replay.
-  const beside: typeof store.replay = async (filter, options) => {
-    const replayed = await store.replay(filter, options);
+  const beside: typeof store.queue.replay = async (filter, options) => {
+    const replayed = await store.queue.replay(filter, options);
     await settleAll(store, HANDLED);
     return replayed;
   };
-  const raced = { ...pick(store), replay: beside };
+  const raced = storeWith(store, { queue: { replay: beside } });
   const { ends, ...reset } = await replayToHandlers(raced, { filter: {}, isAwaited: true });
   expect(reset).toEqual({ replayed: 0, underWay: 1, isCut: false });
   expect(ends).toEqual(new Map([['handled', 1]]));
 });
 
 test('counts what ends while the dispatcher stops, when the time is over', async () => {
-  await store.record(verified());
+  await store.queue.record(verified());
   const dispatcher = dispatcherOf({
     media_available: () => new Promise<void>((resolve) => setTimeout(resolve, 300)),
   });

@@ -104,7 +104,7 @@ describe('in odd states, a rotation', () => {
     const { signal } = new AbortController();
     try {
       const options = { client, store, clock: systemClock, graceMs: 60_000, signal, onStep: () => undefined };
-      return { ...(await rotate(id, options)), secrets: await store.secrets() };
+      return { ...(await rotate(id, options)), secrets: await store.secrets.live() };
     } finally {
       await store.close();
     }
@@ -112,7 +112,7 @@ describe('in odd states, a rotation', () => {
 
   async function storeSecret(id: string, secret: string): Promise<void> {
     const store = await here.openStore();
-    await store.addSecret(id, secret);
+    await store.secrets.add(id, secret);
     await store.close();
   }
 

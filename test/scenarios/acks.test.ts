@@ -35,8 +35,9 @@ const REFUSED = { status: 503, retryAfter: expect.stringMatching(/^\d+$/), body:
 
 async function expectRecorded(acknowledged: readonly Answer[]): Promise<void> {
   expect(acknowledged.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
-  for (const { body } of acknowledged) expect(await service.store.event(body.id ?? '')).toBeDefined();
-  expect(await service.store.count({})).toBe(acknowledged.length);
+  for (const { body } of acknowledged)
+    expect(await service.store.queue.event({ id: body.id ?? '' })).toBeDefined();
+  expect(await service.store.queue.count({})).toBe(acknowledged.length);
 }
 
 test('a full disk is answered 503 and told by /readyz while it lasts, and 200 once there is room, with nothing lost', async () => {
@@ -111,7 +112,7 @@ test('acknowledges notifications, when no handler ever ends, with 200 for each',
   const responses = await Promise.all(Array.from({ length: 100 }, (_, n) => deliver(service.url, bodyOf(n))));
   expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200));
   expect(started).toBeLessThanOrEqual(64);
-  expect(await service.store.count({ status: 'handled' })).toBe(0);
+  expect(await service.store.queue.count({ status: 'handled' })).toBe(0);
 });
 
 test('keeps answering, is not ready and lets notifications wait, when the store cannot write, with 200 once it can', async () => {

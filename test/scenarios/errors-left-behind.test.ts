@@ -30,12 +30,12 @@ beforeEach(async () => {
 });
 
 const record = async (media_id: string, at = EVENT_TIME) =>
-  (await store.record(verified({ media_id, at }))).id;
-const statusOf = async (id: string) => present(await store.event(id)).status;
+  (await store.queue.record(verified({ media_id, at }))).id;
+const statusOf = async (id: string) => present(await store.queue.event({ id })).status;
 /** Waits until the lease of an event without attempts left is over: the next process to recover leases ends it as dead. */
 const isGivenUp = (id: string) =>
   eventually('it is given up', async () => {
-    await store.recover({ held: [], maxAttempts: 1 });
+    await store.queue.recover({ held: [], maxAttempts: 1 });
     return (await statusOf(id)) === 'dead';
   });
 
@@ -84,7 +84,7 @@ test('the server says so, exits with 1 and has used the attempt up, when a handl
   const error = expect.stringMatching(/\/leaving\.ts:\d+:\d+/);
   expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt: 1, error }]);
   await isGivenUp(id);
-  expect(await store.attempts(id)).toMatchObject([{ outcome: 'lost' }]);
+  expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
 });
 
 test('the server exits with 1 and has used the attempt up, when the uncaught error is undefined and of no handler', async () => {
@@ -97,7 +97,7 @@ test('the server exits with 1 and has used the attempt up, when the uncaught err
   expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
   expect(linesOf(output(), EXITED)).toEqual([]);
   await isGivenUp(id);
-  expect(await store.attempts(id)).toMatchObject([{ outcome: 'lost' }]);
+  expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
 });
 
 test('handlers try shows how the handler ended, when it left an error behind, and names the error', async () => {

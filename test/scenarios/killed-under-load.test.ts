@@ -92,13 +92,15 @@ test(`two servers on one database keep and handle what they acknowledged, never 
   await Promise.all(clients);
 
   const store = await database().open();
-  const isHandled = async () => (await store.count({ status: 'handled' })) === (await store.count({}));
+  const isHandled = async () =>
+    (await store.queue.count({ status: 'handled' })) === (await store.queue.count({}));
   await eventually('all is handled', isHandled);
   for (const server of servers) await server.stop();
   // One by one: a list in the order of receipt ends before what PostgreSQL has not ended yet for a process that was killed.
-  for (const id of acknowledged) expect([id, (await store.event(id))?.status]).toEqual([id, 'handled']);
-  const { values } = await store.states({ of: 'media', name: 'events' });
-  expect(values.reduce((sum, { value }) => sum + Number(value), 0)).toBe(await store.count({}));
+  for (const id of acknowledged)
+    expect([id, (await store.queue.event({ id }))?.status]).toEqual([id, 'handled']);
+  const { values } = await store.queue.states({ of: 'media', name: 'events' });
+  expect(values.reduce((sum, { value }) => sum + Number(value), 0)).toBe(await store.queue.count({}));
   const { done, again, atOnce, cutOff } = read(diary);
   const steps = [...acknowledged].flatMap((id) => [`${id} publish`, `${id} announce`]);
   expect(steps.filter((step) => !done.has(step))).toEqual([]);

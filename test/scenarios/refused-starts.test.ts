@@ -29,8 +29,8 @@ const open = () => openStore({ DATABASE_URL: `sqlite:${path}`, clock: systemCloc
 /** A database with one event and one sealed secret. */
 async function makeDatabase(): Promise<void> {
   const store = await open();
-  await store.record(verified());
-  await store.addSecret('hook0001', 'the secret of hook0001');
+  await store.queue.record(verified());
+  await store.secrets.add('hook0001', 'the secret of hook0001');
   await store.close();
 }
 
@@ -75,7 +75,7 @@ test('a start is refused in one line, when the key file is another, no key, or g
   expect(existsSync(`${path}.key`)).toBe(false);
   writeFileSync(`${path}.key`, right);
   const store = await open();
-  expect(await store.secrets()).toMatchObject([{ secret: 'the secret of hook0001' }]);
+  expect(await store.secrets.live()).toMatchObject([{ secret: 'the secret of hook0001' }]);
   await store.close();
 });
 

@@ -51,10 +51,10 @@ test('files and tables show no secret, nor does the log, when the server is kill
   expect(run.code).toBe(0);
   const service = await startProcess(env);
   const store = await database().open();
-  for (const secret of MORE) await store.addSecret('hook0002', secret);
+  for (const secret of MORE) await store.secrets.add('hook0002', secret);
   for (let number = 0; number < 20; number++)
     expect((await deliver(service.url, bodyOf(number))).status).toBe(200);
-  for (const secret of MORE.slice(0, 10)) await store.retireSecret('hook0002', secret, systemClock.now());
+  for (const secret of MORE.slice(0, 10)) await store.secrets.retire('hook0002', secret, systemClock.now());
   const meanwhile = await everything();
   await service.kill();
 
@@ -78,7 +78,7 @@ const statusOfAnother = async (url: string) =>
 
 test('a server that runs with the old SECRETS_KEY takes what it can verify, when the key was changed, and says 503 to what it cannot', async () => {
   const store = await database().open(SECRETS_KEY);
-  await store.addSecret('hook0001', SECRET);
+  await store.secrets.add('hook0001', SECRET);
   const { url, stop } = await runService({}, { ...envOf(SECRETS_KEY), WEBHOOK_SECRET: '' });
   expect((await deliver(url, bodyOf(1))).status).toBe(200);
   const next = randomBytes(32);
@@ -98,7 +98,7 @@ test('a server that runs with the old SECRETS_KEY takes what it can verify, when
 
 test('a new key is refused with 2, when it is none, the one in use, or given where the key is in a file, and nothing is changed', async () => {
   const store = await database().open(SECRETS_KEY);
-  await store.addSecret('hook0001', SECRET);
+  await store.secrets.add('hook0001', SECRET);
   const runs = [
     await rekey(SECRETS_KEY, 'too short'),
     await rekey(SECRETS_KEY, SECRETS_KEY.toString('base64')),
@@ -106,7 +106,7 @@ test('a new key is refused with 2, when it is none, the one in use, or given whe
   ];
   expect(runs.map(({ code }) => code)).toEqual([2, 2, 2]);
   for (const { stderr } of runs) expect(stderr).not.toContain(SECRETS_KEY.toString('base64'));
-  expect(await (await database().open(SECRETS_KEY)).secrets()).toMatchObject([{ secret: SECRET }]);
+  expect(await (await database().open(SECRETS_KEY)).secrets.live()).toMatchObject([{ secret: SECRET }]);
 });
 
 /** All that is sealed in the database file now. */
@@ -136,7 +136,7 @@ testOfFiles(
     const store = await database().open();
     // Of several lengths, so that rows move between pages, and some do not fit into one.
     for (let number = 0; number < 20; number++)
-      await store.addSecret(`hook${number}`, `${number}-`.repeat(10 + ((number * 37) % 400)));
+      await store.secrets.add(`hook${number}`, `${number}-`.repeat(10 + ((number * 37) % 400)));
     await store.close();
     const before = sealedIn();
     expect(found(before)).toBe(21);
@@ -152,7 +152,7 @@ testOfFiles(
     expect([found(before), found(sealedIn())]).toEqual([0, 21]);
     expect([...statuses]).toEqual([200]);
     const after = await database().open();
-    await after.addSecret('hook0001', 'perhaps-a-new-secret');
+    await after.secrets.add('hook0001', 'perhaps-a-new-secret');
     await after.close();
     expect(await statusOfAnother(url)).toBe(200);
   },

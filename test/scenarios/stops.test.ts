@@ -35,9 +35,9 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   await stopped;
 
   const store = await database().open();
-  const found = await Promise.all(acknowledged.map((id) => store.event(id)));
+  const found = await Promise.all(acknowledged.map((id) => store.queue.event({ id })));
   expect(found.filter((event) => event === undefined)).toEqual([]);
-  expect(await store.count({ status: 'running' })).toBe(0);
+  expect(await store.queue.count({ status: 'running' })).toBe(0);
   const [interrupted] = await eventsIn(store, { resource: 'media:media0' }, 1);
   expect(interrupted).toMatchObject({ status: 'pending', attempts: 0 });
 });

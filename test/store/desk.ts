@@ -30,7 +30,7 @@ export function notified(
 
 /** Records events, each in a commit of its own, and returns them. */
 export async function recorded(store: EventStore, ...list: VerifiedNotification[]) {
-  for (const one of list) await store.record(one);
+  for (const one of list) await store.queue.record(one);
   return list;
 }
 
@@ -45,7 +45,7 @@ export async function polled(
   request: Partial<ClaimRequest> = {},
 ): Promise<readonly Claim[]> {
   const usual = { names: [], oldest: 100, newest: 0, owner: OWN, leaseMs: LEASE_MS };
-  return (await store.claim({ ...usual, ...request })).claims;
+  return (await store.queue.claim({ ...usual, ...request })).claims;
 }
 
 export async function claimedOne(store: EventStore, resource: string): Promise<Claim> {
@@ -70,7 +70,7 @@ export async function handledInTurn(
     const [claim] = await claimed(store, resource);
     if (!claim) return order;
     order.push(claim);
-    await store.settle(claim, end(claim));
+    await store.queue.settle(claim, end(claim));
   }
 }
 
@@ -85,7 +85,7 @@ export async function crashed(
 ): Promise<readonly string[]> {
   await claimedOne(stage.store, resource);
   await stage.pass(LEASE_MS + 1);
-  return (await stage.store.recover({ ...MOST, maxAttempts })).ready;
+  return (await stage.store.queue.recover({ ...MOST, maxAttempts })).ready;
 }
 
-export const statusOf = async (store: EventStore, id: string) => (await store.event(id))?.status;
+export const statusOf = async (store: EventStore, id: string) => (await store.queue.event({ id }))?.status;

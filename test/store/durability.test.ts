@@ -60,24 +60,26 @@ test('a commit of SQLite waits for the disk, when it has an ack or anything else
     await work;
     return commits.splice(0).join(' ');
   };
-  expect(await committed(other.record(notified('media:a')))).toBe('FULL');
+  expect(await committed(other.queue.record(notified('media:a')))).toBe('FULL');
   const [claim] = await polled(other);
   expect(commits.splice(0)).toEqual(['NORMAL']);
   if (!claim) throw new Error('nothing was claimed');
-  expect(await committed(other.renew([claim], LEASE_MS))).toBe('NORMAL');
-  expect(await committed(other.saveStep(claim, { name: 'mail', result: '1' }))).toBe('FULL');
-  expect(await committed(other.settle(claim, FAILED))).toBe('NORMAL');
-  expect(await committed(other.wake())).toBe('NORMAL');
+  expect(await committed(other.queue.renew({ list: [claim], leaseMs: LEASE_MS }))).toBe('NORMAL');
+  expect(await committed(other.queue.saveStep({ ...claim, ...{ name: 'mail', result: '1' } }))).toBe('FULL');
+  expect(await committed(other.queue.settle(claim, FAILED))).toBe('NORMAL');
+  expect(await committed(other.queue.wake())).toBe('NORMAL');
   const forged = { ...notified('media:q'), token: 'x.y.z', source: '::1' };
-  expect(await committed(other.quarantine(forged, 1000))).toBe('NORMAL');
-  expect(await committed(other.quarantine({ ...forged, token: 'another' }, 1))).toBe('NORMAL NORMAL');
-  expect(await committed(other.recover({ held: [], maxAttempts: 4 }))).toBe('FULL');
-  expect(await committed(other.replay({}))).toBe('FULL FULL FULL'); // the last one finds nothing to release
-  expect(await committed(other.ping())).toBe('FULL');
-  expect(await committed(other.addSecret('webhook1', 'secret'))).toBe('FULL');
+  expect(await committed(other.quarantine.add(forged, 1000))).toBe('NORMAL');
+  expect(await committed(other.quarantine.add({ ...forged, token: 'another' }, 1))).toBe('NORMAL NORMAL');
+  expect(await committed(other.queue.recover({ held: [], maxAttempts: 4 }))).toBe('FULL');
+  expect(await committed(other.queue.replay({}))).toBe('FULL FULL FULL'); // the last one finds nothing to release
+  expect(await committed(other.queue.ping())).toBe('FULL');
+  expect(await committed(other.secrets.add('webhook1', 'secret'))).toBe('FULL');
   // What shares a commit with an ack waits with it.
   expect(
-    await committed(Promise.all([other.wake(), other.record(notified('media:b')), polled(other)])),
+    await committed(
+      Promise.all([other.queue.wake(), other.queue.record(notified('media:b')), polled(other)]),
+    ),
   ).toMatch(/^FULL$/);
   await other.close();
 });
@@ -92,12 +94,12 @@ test('a cut of power takes nothing that was acknowledged, wherever it cuts the l
   const marks: { readonly size: number; readonly acked: number }[] = [];
   for (let round = 0; round < size({ small: 6, full: 60 }); round++) {
     const list = Array.from({ length: 1 + (round % 4) }, (_, n) => notified(`media:${round % 5}-${n}`));
-    for (const { id } of await Promise.all(list.map((one) => store.record(one))))
+    for (const { id } of await Promise.all(list.map((one) => store.queue.record(one))))
       acked.push({ id, at: round });
     marks.push({ size: walSize(), acked: acked.length });
     // Relaxed commits behind it: a cut may take any part of them.
     for (const claim of await polled(store, { oldest: 2 }))
-      await store.settle(claim, round % 3 ? HANDLED : FAILED);
+      await store.queue.settle(claim, round % 3 ? HANDLED : FAILED);
   }
   const [whole, wal] = [readFileSync(path), readFileSync(`${path}-wal`)];
   const page = whole.readUInt16BE(16);

@@ -35,8 +35,8 @@ onPostgres('two transactions', (stage) => {
   test('record waits for whoever closes the lane, and opens it again', async () => {
     await recorded(a.store, notified());
     const claim = await claimedOne(a.store, 'media:one');
-    const close = await a.upTo(/^DELETE FROM lanes/, (store) => store.settle(claim, HANDLED));
-    const acking = await b.waits((store) => store.record(notified()));
+    const close = await a.upTo(/^DELETE FROM lanes/, (store) => store.queue.settle(claim, HANDLED));
+    const acking = await b.waits((store) => store.queue.record(notified()));
     expect(await close()).toEqual({ isHeld: true, hasMore: false });
     await acking.result;
     expect(await claimed(a.store, 'media:one')).toHaveLength(1);
@@ -45,8 +45,8 @@ onPostgres('two transactions', (stage) => {
   test('settle sees an event that was recorded while it waited for the lane', async () => {
     await recorded(a.store, notified());
     const claim = await claimedOne(a.store, 'media:one');
-    const commit = await b.upTo(/COMMIT$/, (store) => store.record(notified()));
-    const settling = await a.waits((store) => store.settle(claim, HANDLED));
+    const commit = await b.upTo(/COMMIT$/, (store) => store.queue.record(notified()));
+    const settling = await a.waits((store) => store.queue.settle(claim, HANDLED));
     await commit();
     expect(await settling.result).toEqual({ isHeld: true, hasMore: true });
     expect(await claimed(a.store, 'media:one')).toHaveLength(1);
@@ -56,22 +56,24 @@ onPostgres('two transactions', (stage) => {
     await recorded(a.store, notified());
     const claim = await claimedOne(a.store, 'media:one');
     await stage.pass(LEASE_MS + 1);
-    const commit = await b.upTo(/COMMIT$/, (store) => store.recover(MOST));
+    const commit = await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST));
     const settling = await a.waits((store) =>
-      store.settle(claim, { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
+      store.queue.settle(claim, { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
     );
     await commit();
     expect(await settling.result).toEqual({ isHeld: false, hasMore: false });
     expect(await statusOf(a.store, claim.id)).toBe('pending');
-    expect(await a.store.state('media:one')).toEqual([]);
+    expect(await a.store.queue.state({ resource: 'media:one' })).toEqual([]);
   });
 
   test('a step is not stored, when another process recovers the lease while it waits', async () => {
     await recorded(a.store, notified());
     const claim = await claimedOne(a.store, 'media:one');
     await stage.pass(LEASE_MS + 1);
-    const commit = await b.upTo(/COMMIT$/, (store) => store.recover(MOST));
-    const saving = await a.waits((store) => store.saveStep(claim, { name: 'mail', result: '1' }));
+    const commit = await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST));
+    const saving = await a.waits((store) =>
+      store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '1' } }),
+    );
     await commit();
     expect(await saving.result).toBeUndefined();
   });
@@ -80,11 +82,15 @@ onPostgres('two transactions', (stage) => {
     await recorded(a.store, notified('media:one'), notified('media:two'));
     const claims = await polled(a.store);
     await stage.pass(LEASE_MS + 1);
-    const renewed = await a.upTo(/COMMIT$/, (store) => store.renew(claims.slice(0, 1), LEASE_MS));
-    const settled = await a.upTo(/^DELETE FROM lanes/, (store) => store.settle(claims[1] as Claim, HANDLED));
-    expect(await b.store.recover(MOST)).toEqual({ ready: [], dead: [] });
+    const renewed = await a.upTo(/COMMIT$/, (store) =>
+      store.queue.renew({ list: claims.slice(0, 1), leaseMs: LEASE_MS }),
+    );
+    const settled = await a.upTo(/^DELETE FROM lanes/, (store) =>
+      store.queue.settle(claims[1] as Claim, HANDLED),
+    );
+    expect(await b.store.queue.recover(MOST)).toEqual({ ready: [], dead: [] });
     expect([(await renewed()).length, await settled()]).toEqual([1, { isHeld: true, hasMore: false }]);
-    expect(await b.store.recover(MOST)).toEqual({ ready: [], dead: [] });
+    expect(await b.store.queue.recover(MOST)).toEqual({ ready: [], dead: [] });
   });
 
   test('claim gives a lane to one of two that ask for it by name or by poll', async () => {
@@ -102,7 +108,7 @@ onPostgres('two transactions', (stage) => {
       claimed(store, 'media:one'),
     );
     await stage.pass(2000);
-    await b.store.wake(); // the older one is ready before the lane is locked
+    await b.store.queue.wake(); // the older one is ready before the lane is locked
     expect((await lease()).map(({ id }) => id)).toEqual([older?.id]);
   });
 
@@ -110,11 +116,11 @@ onPostgres('two transactions', (stage) => {
     await recorded(a.store, notified());
     await store0Fails();
     await stage.pass(2000);
-    const open = await a.upTo(/^INSERT INTO lanes/, (store) => store.wake());
-    await b.store.wake();
-    await b.store.settle(await claimedOne(b.store, 'media:one'), { ...FAILED, afterMs: 3_600_000 });
+    const open = await a.upTo(/^INSERT INTO lanes/, (store) => store.queue.wake());
+    await b.store.queue.wake();
+    await b.store.queue.settle(await claimedOne(b.store, 'media:one'), { ...FAILED, afterMs: 3_600_000 });
     expect(await open()).toEqual([]);
-    expect(await a.store.overview()).toMatchObject({ waiting: 1 });
+    expect(await a.store.reports.overview()).toMatchObject({ waiting: 1 });
     expect(await polled(a.store)).toEqual([]); // the lane that it opened has nothing
   });
 
@@ -123,9 +129,12 @@ onPostgres('two transactions', (stage) => {
     await store0Fails();
     await stage.pass(2000);
     const repeat = await a.upTo(/^SELECT .* FROM events WHERE id/s, (store) =>
-      Promise.all([store.record(notified('media:one')), store.record({ ...notified(), ...waiting })]),
+      Promise.all([
+        store.queue.record(notified('media:one')),
+        store.queue.record({ ...notified(), ...waiting }),
+      ]),
     );
-    const waking = await b.waits((store) => store.wake());
+    const waking = await b.waits((store) => store.queue.wake());
     await repeat();
     expect(await waking.result).toEqual(['media:one']);
   });
@@ -135,13 +144,13 @@ onPostgres('two transactions', (stage) => {
     for (let crash = 0; crash < 2; crash++) {
       await claimed(a.store, 'media:a', 'media:b');
       await stage.pass(LEASE_MS + 1);
-      await b.store.recover(MOST);
+      await b.store.queue.recover(MOST);
     }
     await stage.sql("UPDATE events SET next_at = next_at - 10 WHERE resource = 'media:a'");
-    const commit = await a.upTo(/COMMIT$/, (store) => store.wake());
+    const commit = await a.upTo(/COMMIT$/, (store) => store.queue.wake());
     // A process that began to recover earlier commits only now.
     await stage.sql("UPDATE events SET next_at = next_at - 20 WHERE resource = 'media:b'");
-    const second = await b.waits((store) => store.wake());
+    const second = await b.waits((store) => store.queue.wake());
     expect([await commit(), await second.result]).toEqual([['media:a'], []]);
   });
 
@@ -149,21 +158,23 @@ onPostgres('two transactions', (stage) => {
     const [one] = await recorded(a.store, notified());
     await store0Fails();
     await stage.pass(2000);
-    const reset = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) => store.replay({}));
-    await b.store.wake();
+    const reset = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) => store.queue.replay({}));
+    await b.store.queue.wake();
     const claim = await claimedOne(b.store, 'media:one');
     expect(await reset()).toEqual({ events: 0, running: 1 });
-    await b.store.settle(claim, HANDLED);
+    await b.store.queue.settle(claim, HANDLED);
     const again = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) =>
-      store.replay({ status: 'handled' }),
+      store.queue.replay({ status: 'handled' }),
     );
-    await b.store.replay({});
-    await b.store.settle(await claimedOne(b.store, 'media:one'), { ...HANDLED, status: 'skipped' });
+    await b.store.queue.replay({});
+    await b.store.queue.settle(await claimedOne(b.store, 'media:one'), { ...HANDLED, status: 'skipped' });
     expect(await again()).toEqual({ events: 0, running: 0 });
-    const empty = await a.upTo(/^UPDATE events SET body/, (store) => store.prune(Date.now() * 2, 10));
-    await b.store.replay({});
+    const empty = await a.upTo(/^UPDATE events SET body/, (store) =>
+      store.queue.prune({ before: Date.now() * 2, limit: 10 }),
+    );
+    await b.store.queue.replay({});
     expect(await empty()).toBe(0);
-    expect((await a.store.event(one?.id ?? ''))?.body).toBe(one?.body);
+    expect((await a.store.queue.event({ id: one?.id ?? '' }))?.body).toBe(one?.body);
   });
 
   test('records of the same events in another order do not get in each other’s way', async () => {
@@ -173,9 +184,11 @@ onPostgres('two transactions', (stage) => {
        VALUES ('${third.id}', '', '', '', '', 1, 1, 1)`,
     );
     const one = await a.waits((store) =>
-      Promise.all([second, third, first].map((event) => store.record(event))),
+      Promise.all([second, third, first].map((event) => store.queue.record(event))),
     );
-    const two = await b.waits((store) => Promise.all([first, second].map((event) => store.record(event))));
+    const two = await b.waits((store) =>
+      Promise.all([first, second].map((event) => store.queue.record(event))),
+    );
     await z.query('ROLLBACK');
     await Promise.all([one.result, two.result]);
     expect((await stage.sql('SELECT 1 FROM events WHERE deliveries = 2')).length).toBe(2);
@@ -186,7 +199,7 @@ onPostgres('two transactions', (stage) => {
     await recorded(a.store, ...names.map((name) => notified(name)));
     await z.query("BEGIN; SELECT FROM lanes WHERE resource = 'media:x' FOR UPDATE");
     const ackAll = (list: string[]) => (store: typeof a.store) =>
-      Promise.all(list.map((name) => store.record(notified(name))));
+      Promise.all(list.map((name) => store.queue.record(notified(name))));
     const one = await a.waits(ackAll(names));
     const two = await b.waits(ackAll(names.toReversed()));
     await z.query('COMMIT');
@@ -200,27 +213,27 @@ onPostgres('two transactions', (stage) => {
     const of = (name: string) => claims.get(name) as Claim;
     await z.query(`BEGIN; SELECT FROM events WHERE resource = 'media:z' FOR UPDATE`);
     const settling = await a.waits((store) =>
-      Promise.all(['media:y', 'media:z', 'media:x'].map((name) => store.settle(of(name), FAILED))),
+      Promise.all(['media:y', 'media:z', 'media:x'].map((name) => store.queue.settle(of(name), FAILED))),
     );
     const repeating = await b.waits((store) =>
-      Promise.all(list.slice(0, 2).map((event) => store.record(event))),
+      Promise.all(list.slice(0, 2).map((event) => store.queue.record(event))),
     );
     await z.query('COMMIT');
     await Promise.all([settling.result, repeating.result]);
     await stage.pass(2000);
-    await a.store.wake();
+    await a.store.queue.wake();
     const again = await polled(a.store);
     const mixed = ['media:y', 'media:z', 'media:x'].map(
       (name) => again.find(({ resource }) => resource === name) as Claim,
     );
     for (const operate of [
-      () => a.store.renew(mixed, LEASE_MS),
-      () => Promise.all(mixed.map((claim) => a.store.settle(claim, HANDLED))),
+      () => a.store.queue.renew({ list: mixed, leaseMs: LEASE_MS }),
+      () => Promise.all(mixed.map((claim) => a.store.queue.settle(claim, HANDLED))),
     ]) {
       await z.query(`BEGIN; SELECT FROM lanes WHERE resource = 'media:z' FOR UPDATE`);
       const first = await a.waits<readonly unknown[]>(operate);
       const acking = await b.waits((store) =>
-        Promise.all(['media:x', 'media:y'].map((resource) => store.record(notified(resource)))),
+        Promise.all(['media:x', 'media:y'].map((resource) => store.queue.record(notified(resource)))),
       );
       await z.query('COMMIT');
       expect(await first.result).toHaveLength(3);
@@ -234,7 +247,7 @@ onPostgres('two transactions', (stage) => {
     await z.query(
       "BEGIN; SET LOCAL deadlock_timeout = '1h'; SELECT FROM events WHERE resource = 'media:y' FOR UPDATE",
     );
-    const repeating = await a.waits((store) => Promise.all(list.map((event) => store.record(event))));
+    const repeating = await a.waits((store) => Promise.all(list.map((event) => store.queue.record(event))));
     await Promise.all([
       z.query("SELECT FROM events WHERE resource = 'media:x' FOR UPDATE; COMMIT"),
       repeating.result,
@@ -248,7 +261,7 @@ onPostgres('two transactions', (stage) => {
       AS $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication'; RETURN NULL; END $$`);
     await stage.sql(`CREATE CONSTRAINT TRIGGER warns AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION warn()`);
-    const acking = a.store.record(notified()).catch((error) => error);
+    const acking = a.store.queue.record(notified()).catch((error) => error);
     expect(await acking).toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await stage.sql('DROP FUNCTION warn CASCADE');
   });
@@ -257,7 +270,7 @@ onPostgres('two transactions', (stage) => {
     await recorded(a.store, notified());
     await claimedOne(a.store, 'media:one');
     const fast = await stage.another({ clock: new VirtualClock(Date.now() + 86_400_000) });
-    expect(await fast.recover(MOST)).toEqual({ ready: [], dead: [] });
+    expect(await fast.queue.recover(MOST)).toEqual({ ready: [], dead: [] });
   });
 
   test('each is ended by the server, when its process stands still within it', async () => {
@@ -267,7 +280,7 @@ onPostgres('two transactions', (stage) => {
       for (const name of ['idle_in_transaction_session_timeout', 'statement_timeout', 'lock_timeout'])
         settings.push((await aside(`SHOW ${name}`))[0]?.[name]);
     };
-    await a.store.record(notified());
+    await a.store.queue.record(notified());
     a.before = undefined;
     expect(settings).toEqual(['5s', '15s', '5s']);
   });
@@ -277,7 +290,7 @@ onPostgres('two transactions', (stage) => {
     async (table) => {
       await z.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
       const sent = a.texts.length;
-      const { result } = await a.waits((store) => Promise.all([store.ping(), store.ping()]));
+      const { result } = await a.waits((store) => Promise.all([store.queue.ping(), store.queue.ping()]));
       await z.query('COMMIT');
       await result;
       expect(a.texts.slice(sent).filter((text) => text.endsWith('COMMIT'))).toHaveLength(1);
@@ -285,15 +298,15 @@ onPostgres('two transactions', (stage) => {
   );
 
   async function store0Fails(): Promise<void> {
-    await a.store.settle(await claimedOne(a.store, 'media:one'), FAILED);
+    await a.store.queue.settle(await claimedOne(a.store, 'media:one'), FAILED);
   }
 });
 
 onPostgres('the cursor', (stage) => {
   const seen = async (store: Stepped['store'], after: number): Promise<{ ids: string[]; upTo: number }> => {
-    const upTo = await store.lastSeq();
+    const upTo = await store.queue.lastSeq();
     const ids: string[] = [];
-    for await (const page of store.received({}, after)) ids.push(...page.map(({ id }) => id));
+    for await (const page of store.queue.received({}, after)) ids.push(...page.map(({ id }) => id));
     return { ids, upTo };
   };
 
@@ -302,9 +315,9 @@ onPostgres('the cursor', (stage) => {
     async (statement) => {
       const slow = await Stepped.start(stage, `slow-${statement.source.length}`);
       const [first, late, quick] = [notified('media:a'), notified('media:b'), notified('media:c')];
-      await stage.store.record(first);
-      const go = await slow.upTo(statement, (store) => store.record(late));
-      await stage.store.record(quick);
+      await stage.store.queue.record(first);
+      const go = await slow.upTo(statement, (store) => store.queue.record(late));
+      await stage.store.queue.record(quick);
       const before = await seen(stage.store, 0);
       await go();
       const after = await seen(stage.store, before.upTo);

@@ -32,15 +32,19 @@ async function filled({ store }: Stage): Promise<Listed[]> {
     }),
     status: 'pending',
   }));
-  for (const { status: _, ...one } of all) await store.record(one);
+  for (const { status: _, ...one } of all) await store.queue.record(one);
   const find = (id: string) => all.find((one) => one.id === id) as Listed;
   for (let lane = 0; lane < 7; lane++)
     for (let turn = 0; turn < 9; turn++) {
       const claim = await claimedOne(store, `media:${lane}`);
       const status = ENDS[(turn + lane) % ENDS.length] ?? 'handled';
       const end = status === 'dismissed' ? 'dead' : status;
-      await store.settle(claim, { ...HANDLED, status: end, afterMs: end === 'pending' ? 60_000 : undefined });
-      if (status === 'dismissed') await store.dismiss({ ids: [claim.id] }, 'no');
+      await store.queue.settle(claim, {
+        ...HANDLED,
+        status: end,
+        afterMs: end === 'pending' ? 60_000 : undefined,
+      });
+      if (status === 'dismissed') await store.queue.dismiss({ ids: [claim.id] }, 'no');
       find(claim.id).status = status;
     }
   for (const lane of [2, 4]) find((await claimedOne(store, `media:${lane}`)).id).status = 'running';
@@ -88,7 +92,7 @@ const filters = (all: () => readonly Listed[]): fc.Arbitrary<EventFilter> =>
   });
 
 async function pages(
-  search: (filter: EventFilter, stretch: Stretch) => ReturnType<EventStore['search']>,
+  search: (filter: EventFilter, stretch: Stretch) => ReturnType<EventStore['queue']['search']>,
   filter: EventFilter,
   extent: { readonly limit: number; readonly reach: number },
 ): Promise<string[]> {
@@ -107,13 +111,15 @@ onEachEngine('lists', (stage) => {
   test('show and count what stands on one side of a place, however much came on the other', async () => {
     const { store } = stage;
     await recorded(store, ...Array.from({ length: 6 }, (_, n) => notified(`media:${n}`)));
-    const { events } = await store.search({}, { limit: 6 });
+    const { events } = await store.queue.search({ filter: {}, stretch: { limit: 6 } });
     const upTo = events[3]?.seq ?? 0;
     const stretch = { limit: 2, reach: 2, upTo };
-    expect((await store.search({}, stretch)).events).toEqual(events.slice(3, 5));
-    expect((await store.search({ status: 'pending' }, stretch)).events).toEqual(events.slice(3, 5));
-    expect(await store.tally({ newerThan: upTo })).toMatchObject({ events: 3 });
-    expect(await store.tally({ newerThan: upTo, resource: 'media:0' })).toMatchObject({ events: 0 });
+    expect((await store.queue.search({ filter: {}, stretch })).events).toEqual(events.slice(3, 5));
+    expect((await store.queue.search({ filter: { status: 'pending' }, stretch })).events).toEqual(
+      events.slice(3, 5),
+    );
+    expect(await store.queue.tally({ newerThan: upTo })).toMatchObject({ events: 3 });
+    expect(await store.queue.tally({ newerThan: upTo, resource: 'media:0' })).toMatchObject({ events: 0 });
   });
 
   test('find what a plain model finds, by any filter, in either order, in pages and reaches of any length', async () => {
@@ -125,9 +131,17 @@ onEachEngine('lists', (stage) => {
       extents,
       async (filter, extent) => {
         const ids = expected(all, filter);
-        expect(await pages((...given) => store.search(...given, 'oldest'), filter, extent)).toEqual(ids);
-        expect(await pages((...given) => store.search(...given), filter, extent)).toEqual(ids.toReversed());
-        expect(await store.count(filter)).toBe(ids.length);
+        expect(
+          await pages(
+            (by, stretch) => store.queue.search({ filter: by, stretch, order: 'oldest' }),
+            filter,
+            extent,
+          ),
+        ).toEqual(ids);
+        expect(
+          await pages((by, stretch) => store.queue.search({ filter: by, stretch }), filter, extent),
+        ).toEqual(ids.toReversed());
+        expect(await store.queue.count(filter)).toBe(ids.length);
       },
     );
     await fc.assert(search, { numRuns: runs(300) });
@@ -137,7 +151,7 @@ onEachEngine('lists', (stage) => {
       async (filter, from) => {
         const [first] = await stage.sql<{ seq: number }>('SELECT min(seq) AS seq FROM events');
         const list: string[] = [];
-        for await (const page of store.received(filter, Number(first?.seq) + from - 1))
+        for await (const page of store.queue.received(filter, Number(first?.seq) + from - 1))
           list.push(...page.map(({ id }) => id));
         expect(list).toEqual(all.slice(from).flatMap((one) => (matches(one, filter) ? [one.id] : [])));
       },
@@ -149,12 +163,14 @@ onEachEngine('lists', (stage) => {
     const { store } = stage;
     const list = [5, 1, 3, 3, 9, 2].map((seconds) => notified('media:one', seconds));
     await recorded(store, ...list, notified('media:two', 3));
-    const around = await store.timeline(list[3]?.id ?? '', 2);
+    const around = await store.queue.timeline({ id: list[3]?.id ?? '', each: 2 });
     expect(around?.map(({ id }) => id)).toEqual([4, 0, 3, 2, 5].map((n) => list[n]?.id));
-    expect(await store.timeline('none', 2)).toBeUndefined();
-    expect([await store.event('none'), await store.attempts('none'), await store.running('none')]).toEqual([
-      ...[undefined, [], undefined],
-    ]);
+    expect(await store.queue.timeline({ id: 'none', each: 2 })).toBeUndefined();
+    expect([
+      await store.queue.event({ id: 'none' }),
+      await store.queue.attempts({ id: 'none' }),
+      await store.queue.running({ id: 'none' }),
+    ]).toEqual([...[undefined, [], undefined]]);
   });
 });
 
@@ -163,7 +179,7 @@ onEachEngine('overview', (stage) => {
     const { store } = stage;
     const at = stage.clock.now();
     const oldest = async () => {
-      const { oldestPendingAt } = await store.overview();
+      const { oldestPendingAt } = await store.reports.overview();
       return oldestPendingAt === undefined ? undefined : oldestPendingAt - at;
     };
     expect(await oldest()).toBeUndefined();
@@ -175,14 +191,14 @@ onEachEngine('overview', (stage) => {
     expect(await oldest()).toBe(0);
     const claim = await claimedOne(store, 'media:one');
     expect(await oldest()).toBe(10);
-    await store.settle(claim, FAILED);
+    await store.queue.settle(claim, FAILED);
     expect(await oldest()).toBe(0); // it waits
     await handledInTurn(store, 'media:one');
     await stage.sql(
       "UPDATE events SET next_at = NULL, status = 'handled', ended_at = 1 WHERE next_at IS NOT NULL",
     );
     expect(await oldest()).toBe(20);
-    await store.replay({});
+    await store.queue.replay({});
     expect(await oldest()).toBe(20);
   });
 
@@ -190,13 +206,13 @@ onEachEngine('overview', (stage) => {
     const { store, clock } = stage;
     const oldestPendingAt = clock.now();
     await recorded(store, notified('media:one'));
-    await store.settle(await claimedOne(store, 'media:one'), FAILED);
+    await store.queue.settle(await claimedOne(store, 'media:one'), FAILED);
     await stage.pass(2000);
-    expect(await store.wake()).toEqual(['media:one']);
-    expect(await store.overview()).toMatchObject({ oldestPendingAt, oldestReadyAt: undefined });
+    expect(await store.queue.wake()).toEqual(['media:one']);
+    expect(await store.reports.overview()).toMatchObject({ oldestPendingAt, oldestReadyAt: undefined });
     const oldestReadyAt = clock.now();
     await recorded(store, notified('media:two'));
-    expect(await store.overview()).toMatchObject({ oldestPendingAt, oldestReadyAt });
+    expect(await store.reports.overview()).toMatchObject({ oldestPendingAt, oldestReadyAt });
   });
 });
 
@@ -217,19 +233,19 @@ onEachEngine('statistics', (stage) => {
   test('of several processes and times add up, when they are read by minute and by kind', async () => {
     const { store } = stage;
     const other = await stage.another();
-    await store.report(reportOf('a', stat(2, 3.5, 2.5), stat(1, 9, 9, { result: 'handled' })));
+    await store.reports.report(reportOf('a', stat(2, 3.5, 2.5), stat(1, 9, 9, { result: 'handled' })));
     await Promise.all([
-      store.report(reportOf('a', stat(1, 0.5, 0.5))),
-      other.report(reportOf('b', stat(4, 10, 7))),
-      other.report(reportOf('b', stat(8, 1, 1, { minute: NOON + 60_000, kind: 'media_updated' }))),
+      store.reports.report(reportOf('a', stat(1, 0.5, 0.5))),
+      other.reports.report(reportOf('b', stat(4, 10, 7))),
+      other.reports.report(reportOf('b', stat(8, 1, 1, { minute: NOON + 60_000, kind: 'media_updated' }))),
     ]);
-    const sums = await store.stats(NOON, 'minute');
+    const sums = await store.reports.stats({ since: NOON, by: 'minute' });
     expect(sums.toSorted((x, y) => x.count - y.count)).toEqual([
       { name: NOON, result: 'handled', count: 1, ms: 9, slowest: 9 },
       { name: NOON, result: 'accepted', count: 7, ms: 14, slowest: 7 },
       { name: NOON + 60_000, result: 'accepted', count: 8, ms: 1, slowest: 1 },
     ]);
-    expect(await other.stats(NOON + 60_000, 'kind')).toEqual([
+    expect(await other.reports.stats({ since: NOON + 60_000, by: 'kind' })).toEqual([
       { name: 'media_updated', result: 'accepted', count: 8, ms: 1, slowest: 1 },
     ]);
   });
@@ -237,9 +253,9 @@ onEachEngine('statistics', (stage) => {
   test('are kept for eight days, when more are added', async () => {
     const { store, clock } = stage;
     const ago = (days: number) => clock.now() - days * DAY_MS;
-    await store.report(
+    await store.reports.report(
       reportOf('a', stat(1, 1, 1, { minute: ago(8) - 1 }), stat(1, 1, 1, { minute: ago(7) })),
     );
-    expect(await store.stats(0, 'minute')).toMatchObject([{ name: ago(7) }]);
+    expect(await store.reports.stats({ since: 0, by: 'minute' })).toMatchObject([{ name: ago(7) }]);
   });
 });

@@ -133,7 +133,7 @@ const command = (text: string, run: (model: Model, real: Real) => Promise<void>)
 });
 
 async function compare(model: Model, { store }: Real): Promise<void> {
-  const { events } = await store.search({}, { limit: 1000 });
+  const { events } = await store.queue.search({ filter: {}, stretch: { limit: 1000 } });
   const told = (one: Pick<Event, 'id' | 'attempts' | 'replays' | 'deliveries'>) =>
     [one.id, one.attempts, one.replays, one.deliveries] as const;
   const found = events.map((one) => {
@@ -155,7 +155,7 @@ const at = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.ma
 const record = (resource: string, seconds: number) =>
   command(`record ${resource} ${seconds}`, async (model, { store }) => {
     const one = notified(resource, seconds);
-    await store.record(one);
+    await store.queue.record(one);
     const { id, eventTime } = one;
     const place = model.events.length;
     const rest = { replays: 0, deliveries: 1, everHandled: false, isPruned: false, ran: [] };
@@ -167,7 +167,7 @@ const repeat = (n: number) =>
     const event = at(model.events, n);
     if (!event) return;
     const { id, resource, eventTime } = event;
-    expect(await store.record({ ...notified(resource), id: id as never, eventTime })).toMatchObject({
+    expect(await store.queue.record({ ...notified(resource), id: id as never, eventTime })).toMatchObject({
       status: 'duplicate',
     });
     event.deliveries++;
@@ -178,7 +178,7 @@ const claim = (names: readonly string[]) =>
     const poll = names.length === 0 ? 10 : 0;
     const asked = names.length === 0 ? RESOURCES : names;
     const due = asked.map((name) => model.nextOf(name)).filter((one) => one !== undefined);
-    const { claims } = await store.claim({
+    const { claims } = await store.queue.claim({
       names,
       oldest: poll,
       newest: poll && 2,
@@ -204,7 +204,7 @@ const claimAtLimit = (names: readonly string[]) =>
   command(`claim ${names.join(' ') || 'any'} at a limit`, async (_, { store, owner }) => {
     const limits = [{ kinds: ['media_available'], room: 0 }];
     const request = { names, oldest: names.length === 0 ? 10 : 0, newest: 2, limits };
-    expect((await store.claim({ ...request, owner, leaseMs: LEASE_MS })).claims).toEqual([]);
+    expect((await store.queue.claim({ ...request, owner, leaseMs: LEASE_MS })).claims).toEqual([]);
   });
 
 const settle = (n: number, settlement: Settlement) =>
@@ -214,13 +214,15 @@ const settle = (n: number, settlement: Settlement) =>
     const { resource } = running.event;
     model.end(running, settlement);
     const hasMore = model.nextOf(resource) !== undefined;
-    expect(await store.settle(running.claim, settlement)).toEqual({ isHeld: true, hasMore });
-    expect((await store.settle(running.claim, settlement)).isHeld).toBe(true); // its answer was lost
-    expect((await store.attempts(running.event.id)).map(({ outcome }) => outcome)).toEqual(running.event.ran);
+    expect(await store.queue.settle(running.claim, settlement)).toEqual({ isHeld: true, hasMore });
+    expect((await store.queue.settle(running.claim, settlement)).isHeld).toBe(true); // its answer was lost
+    expect((await store.queue.attempts({ id: running.event.id })).map(({ outcome }) => outcome)).toEqual(
+      running.event.ran,
+    );
   });
 
 const wake = command('wake', async (model, { store }) => {
-  await store.wake();
+  await store.queue.wake();
   model.wake();
 });
 
@@ -236,29 +238,26 @@ const crash = command('crash', async (_, real) => {
 
 const recover = command('recover', async (model, { store, owner }) => {
   const own = [...model.running.values()].filter((one) => one.owner === owner);
-  await store.recover({ held: own.map(({ claim }) => claim.lease), maxAttempts: MOST_ATTEMPTS });
+  await store.queue.recover({ held: own.map(({ claim }) => claim.lease), maxAttempts: MOST_ATTEMPTS });
   for (const running of [...model.running.values()]) {
     if (running.owner === owner || running.until >= model.now) continue;
     const { crashes, attempts } = running.event;
     const isDead = crashes + 1 >= MOST_CRASHES || attempts + 1 >= MOST_ATTEMPTS;
     model.end(running, { ...HANDLED, status: isDead ? 'dead' : 'pending', outcome: 'lost' }, true);
-    expect(await store.settle(running.claim, HANDLED)).toEqual({ isHeld: false, hasMore: false });
+    expect(await store.queue.settle(running.claim, HANDLED)).toEqual({ isHeld: false, hasMore: false });
   }
 });
 
 const renew = command('renew', async (model, { store, owner }) => {
   const own = [...model.running.values()].filter((one) => one.owner === owner);
-  const held = await store.renew(
-    own.map((one) => one.claim),
-    LEASE_MS,
-  );
+  const held = await store.queue.renew({ list: own.map((one) => one.claim), leaseMs: LEASE_MS });
   expect([...held].sort()).toEqual(own.map((one) => one.claim.lease).sort());
   for (const one of own) one.until = model.now + LEASE_MS;
 });
 
 const replay = (resource: string | undefined, status: Event['status'] | undefined) =>
   command(`replay ${resource} ${status}`, async (model, { store }) => {
-    const told = await store.replay({ resource, status });
+    const told = await store.queue.replay({ resource, status });
     const matches = (one: Event) =>
       !model.isRunning(one) &&
       (resource === undefined || one.resource === resource) &&
@@ -270,7 +269,7 @@ const prune = command('prune', async (model, { store }) => {
   const gone = model.events.filter(
     ({ status, isPruned }) => (status === 'handled' || status === 'skipped') && !isPruned,
   );
-  expect(await store.prune(Number.MAX_SAFE_INTEGER, 1000)).toBe(gone.length);
+  expect(await store.queue.prune({ before: Number.MAX_SAFE_INTEGER, limit: 1000 })).toBe(gone.length);
   for (const event of gone) Object.assign(event, { isPruned: true, ran: [] });
 });
 

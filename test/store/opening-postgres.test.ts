@@ -16,10 +16,10 @@ const opened = (url: string, options: Partial<StoreOptions> = {}) =>
 onPostgres('a start', (stage) => {
   test('changes nothing, when the version is current, and waits for no transaction of others', async () => {
     const a = await Stepped.start(stage, 'start-a');
-    const go = await a.upTo(/COMMIT$/, (store) => store.record(notified()));
+    const go = await a.upTo(/COMMIT$/, (store) => store.queue.record(notified()));
     const second = await Stepped.start(stage, 'start-b');
     expect(second.texts.join('\n')).not.toMatch(/CREATE|ALTER|INSERT|UPDATE|pg_advisory/);
-    await second.store.record(notified('media:b'));
+    await second.store.queue.record(notified('media:b'));
     await go();
   });
 
@@ -36,7 +36,7 @@ onPostgres('a start', (stage) => {
     const more =
       'channel_binding=prefer&application_name=mine&connect_timeout=10&target_session_attrs=any&options=-c%20geqo%3Doff';
     const store = await opened(`${stage.url}?${more}`);
-    await store.ping();
+    await store.queue.ping();
     expect(
       await stage.sql(
         "SELECT DISTINCT application_name FROM pg_stat_activity WHERE application_name = 'mine'",
@@ -61,7 +61,7 @@ onPostgres('a start', (stage) => {
     await once(refuses, 'listening');
     const { port } = refuses.address() as { port: number };
     const store = await opened(stage.url.replace('@', `@127.0.0.1:${port},127.0.0.1:1,`));
-    expect(await store.record(notified())).toMatchObject({ status: 'accepted' });
+    expect(await store.queue.record(notified())).toMatchObject({ status: 'accepted' });
     await store.close();
     refuses.close();
   });
@@ -91,13 +91,13 @@ onPostgres('a start', (stage) => {
   test('goes on with new connections, when the server has ended those in use', async () => {
     const a = await Stepped.start(stage, 'cut-off');
     const one = notified();
-    const go = await a.upTo(/COMMIT$/, (store) => store.record(one));
+    const go = await a.upTo(/COMMIT$/, (store) => store.queue.record(one));
     await stage.sql(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cut-off'",
     );
     await expect(go()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    expect(await a.store.record(one)).toMatchObject({ status: 'accepted' });
-    expect(await a.store.settle(await claimedOne(a.store, 'media:one'), HANDLED)).toMatchObject({
+    expect(await a.store.queue.record(one)).toMatchObject({ status: 'accepted' });
+    expect(await a.store.queue.settle(await claimedOne(a.store, 'media:one'), HANDLED)).toMatchObject({
       isHeld: true,
     });
   });
@@ -108,12 +108,12 @@ onPostgres('a start', (stage) => {
       stage.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = ${to}`);
     await setting('on');
     const store = await opened(stage.url);
-    await expect(store.ping()).rejects.toMatchObject({
+    await expect(store.queue.ping()).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringContaining('takes no writes'),
     });
     await setting('off');
-    await store.ping();
+    await store.queue.ping();
     await store.close();
   });
 });
@@ -127,10 +127,10 @@ describeWithPostgres('an empty PostgreSQL database', (server) => {
     });
     const stores = await Promise.all(Array.from({ length: 4 }, () => opened(server.url(name))));
     const one = notified();
-    const answers = await Promise.all(stores.map((store) => store.record(one)));
+    const answers = await Promise.all(stores.map((store) => store.queue.record(one)));
     expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
-    await stores[0]?.addSecret('webhook1', 'secret');
-    for (const store of stores) expect(await store.secrets()).toHaveLength(1);
+    await stores[0]?.secrets.add('webhook1', 'secret');
+    for (const store of stores) expect(await store.secrets.live()).toHaveLength(1);
     for (const store of stores) await store.close();
     await dropDatabase(server, name);
   });

@@ -34,7 +34,7 @@ afterEach(async () => {
 async function killed(): Promise<string> {
   const store = await opened();
   const one = notified();
-  await store.record(one);
+  await store.queue.record(one);
   const copies = fs
     .readdirSync(folder)
     .map((name) => [join(folder, name), fs.readFileSync(join(folder, name))] as const);
@@ -49,7 +49,7 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     const data = join(folder, 'data');
     const umask = process.umask(0);
     try {
-      await (await opened(threads, join(data, 'receiver.db'))).record(notified());
+      await (await opened(threads, join(data, 'receiver.db'))).queue.record(notified());
     } finally {
       process.umask(umask);
     }
@@ -98,9 +98,9 @@ describe('a SQLite database', () => {
   test('is made once, when two start at once, and both use it', async () => {
     const both = await Promise.all([opened(true), opened(true)]);
     const one = notified();
-    expect(await Promise.all(both.map((store) => store.record(one).then(({ status }) => status)))).toContain(
-      'duplicate',
-    );
+    expect(
+      await Promise.all(both.map((store) => store.queue.record(one).then(({ status }) => status))),
+    ).toContain('duplicate');
   });
 
   test('changes nothing at a start, when the version is current, and waits for no write', async () => {

@@ -13,45 +13,45 @@ onEachEngine('dismissing', (stage) => {
       store,
       ...['ready', 'waits', 'died', 'done', 'runs'].map((name) => notified(`media:${name}`)),
     );
-    await store.settle(await claimedOne(store, 'media:waits'), FAILED);
-    await store.settle(await claimedOne(store, 'media:died'), dead('no'));
-    await store.settle(await claimedOne(store, 'media:done'), HANDLED);
+    await store.queue.settle(await claimedOne(store, 'media:waits'), FAILED);
+    await store.queue.settle(await claimedOne(store, 'media:died'), dead('no'));
+    await store.queue.settle(await claimedOne(store, 'media:done'), HANDLED);
     const claim = await claimedOne(store, 'media:runs');
     const counts: number[] = [];
     const onStep = (ids: readonly string[]) => void counts.push(ids.length);
-    expect(await store.tally({})).toMatchObject({ events: 5, dismissible: 3 });
-    expect(await store.dismiss({}, 'not needed', { onStep })).toEqual({ events: 3, running: 1 });
+    expect(await store.queue.tally({})).toMatchObject({ events: 5, dismissible: 3 });
+    expect(await store.queue.dismiss({}, 'not needed', { onStep })).toEqual({ events: 3, running: 1 });
     expect(counts.reduce((sum, one) => sum + one)).toBe(3);
     for (const one of [ready, waits, died])
-      expect(await store.event(one?.id ?? '')).toMatchObject({
+      expect(await store.queue.event({ id: one?.id ?? '' })).toMatchObject({
         status: 'dismissed',
         lastError: 'not needed',
         nextAttemptAt: undefined,
       });
     expect(await statusOf(store, done?.id ?? '')).toBe('handled');
-    expect(await store.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
+    expect(await store.queue.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
     expect(await statusOf(store, runs?.id ?? '')).toBe('handled');
     expect(await polled(store)).toEqual([]);
     expect(await stage.sql('SELECT resource FROM lanes')).toEqual([]);
-    expect(await store.overview()).toMatchObject({ pending: 0, dead: 0, oldestPendingAt: undefined });
+    expect(await store.reports.overview()).toMatchObject({ pending: 0, dead: 0, oldestPendingAt: undefined });
   });
 
   test('takes only what the filter means, and a replay takes it up again, and retention empties it', async () => {
     const { store, clock } = stage;
     const [one, other] = await recorded(store, notified('media:one'), notified('media:other'));
-    await store.settle(await claimedOne(store, 'media:one'), dead('no'));
-    await store.settle(await claimedOne(store, 'media:other'), dead('no'));
+    await store.queue.settle(await claimedOne(store, 'media:one'), dead('no'));
+    await store.queue.settle(await claimedOne(store, 'media:other'), dead('no'));
     await recorded(store, notified('media:done'));
     const done = await claimedOne(store, 'media:done');
-    await store.settle(done, HANDLED);
-    expect(await store.dismiss({ status: 'handled' }, 'r')).toEqual({ events: 0, running: 0 });
+    await store.queue.settle(done, HANDLED);
+    expect(await store.queue.dismiss({ status: 'handled' }, 'r')).toEqual({ events: 0, running: 0 });
     expect(await statusOf(store, done.id)).toBe('handled');
-    expect(await store.dismiss({ ids: [one?.id ?? ''] }, 'r')).toMatchObject({ events: 1 });
+    expect(await store.queue.dismiss({ ids: [one?.id ?? ''] }, 'r')).toMatchObject({ events: 1 });
     expect(await statusOf(store, other?.id ?? '')).toBe('dead');
-    await store.replay({ resource: 'media:one' });
-    await store.settle(await claimedOne(store, 'media:one'), dead('again'));
-    await store.dismiss({}, 'r');
-    expect(await store.prune(clock.now() + HOUR_MS, 10)).toBe(3);
+    await store.queue.replay({ resource: 'media:one' });
+    await store.queue.settle(await claimedOne(store, 'media:one'), dead('again'));
+    await store.queue.dismiss({}, 'r');
+    expect(await store.queue.prune({ before: clock.now() + HOUR_MS, limit: 10 })).toBe(3);
   });
 });
 
@@ -61,17 +61,17 @@ onEachEngine('a pause', (stage) => {
     const other = await stage.another();
     await recorded(store, notified('media:one'), notified('media:two'));
     const running = await claimedOne(store, 'media:two');
-    await store.pause({ reason: 'the archive is down', by: 'Ada' });
+    await store.queue.pause({ reason: 'the archive is down', by: 'Ada' });
     expect(await claimed(store, 'media:one')).toEqual([]);
     expect(await polled(other)).toEqual([]);
     const paused = { reason: 'the archive is down', by: 'Ada', since: clock.now() };
-    expect(await other.overview()).toMatchObject({ pending: 1, running: 1, paused });
-    expect(await store.settle(running, HANDLED)).toMatchObject({ isHeld: true });
+    expect(await other.reports.overview()).toMatchObject({ pending: 1, running: 1, paused });
+    expect(await store.queue.settle(running, HANDLED)).toMatchObject({ isHeld: true });
     await recorded(store, notified('media:three'));
-    expect(await other.resume()).toBe(true);
+    expect(await other.queue.resume()).toBe(true);
     expect(await polled(store)).toHaveLength(2);
-    expect(await store.resume()).toBe(false);
-    expect((await store.overview()).paused).toBeUndefined();
+    expect(await store.queue.resume()).toBe(false);
+    expect((await store.reports.overview()).paused).toBeUndefined();
   });
 });
 
@@ -81,18 +81,18 @@ onEachEngine('reports', (stage) => {
   test('tell which processes live, until they stop in order or were not seen for an hour', async () => {
     const { store, clock } = stage;
     for (const name of ['b', 'a', 'gone'])
-      await store.report({ instance: instance(name), stats: [], refusals: [] });
+      await store.reports.report({ instance: instance(name), stats: [], refusals: [] });
     const seenAt = clock.now();
-    await store.leave('gone');
+    await store.reports.leave({ name: 'gone' });
     await clock.advance(HOUR_MS);
-    await store.report({ instance: instance('a', 2), stats: [], refusals: [] });
-    expect(await store.instances()).toEqual([
+    await store.reports.report({ instance: instance('a', 2), stats: [], refusals: [] });
+    expect(await store.reports.instances()).toEqual([
       { ...instance('a', 2), seenAt: clock.now() },
       { ...instance('b'), seenAt },
     ]);
     await clock.advance(1);
-    await store.report({ instance: instance('a'), stats: [], refusals: [] });
-    expect(await store.instances()).toMatchObject([{ name: 'a' }]);
+    await store.reports.report({ instance: instance('a'), stats: [], refusals: [] });
+    expect(await store.reports.instances()).toMatchObject([{ name: 'a' }]);
   });
 
   test('add up refusals by reason, webhook and network, and keep the thousand that were last, and the last one of a webhook with a secret', async () => {
@@ -107,9 +107,9 @@ onEachEngine('reports', (stage) => {
         ...more,
       };
     };
-    await store.addSecret('webhook1', 'a secret');
+    await store.secrets.add('webhook1', 'a secret');
     const refusals = Array.from({ length: 1000 }, (_, n) => group(n));
-    await store.report({ instance: instance('a'), stats: [], refusals });
+    await store.reports.report({ instance: instance('a'), stats: [], refusals });
     const later = { firstAt: NOON + 5000, lastAt: NOON + 5000, count: 4 };
     const more = [
       group(7, later),
@@ -117,8 +117,8 @@ onEachEngine('reports', (stage) => {
       group(0, { webhookId: 'webhook1', network: 'another' }),
       group(1002),
     ];
-    await store.report({ instance: instance('b'), stats: [], refusals: more });
-    const found = await store.refusals();
+    await store.reports.report({ instance: instance('b'), stats: [], refusals: more });
+    const found = await store.reports.refusals();
     const last = [group(7, { lastAt: NOON + 5000, count: 5 }), group(1002), group(1001)];
     expect(found.slice(0, 3)).toEqual(last);
     expect(found.slice(1000)).toEqual([group(1)]);
@@ -136,10 +136,10 @@ onEachEngine('problems', (stage) => {
     ] as const;
     for (const [resource, end] of events) {
       await recorded(store, notified(resource));
-      await store.settle(await claimedOne(store, resource), end);
+      await store.queue.settle(await claimedOne(store, resource), end);
       await clock.advance(1000);
     }
-    const [first, ...others] = await store.problems();
+    const [first, ...others] = await store.queue.problems();
     expect(first).toMatchObject({
       error: 'Error: archive answered 503 for * after * ms',
       kind: 'media_available',
@@ -153,9 +153,9 @@ onEachEngine('problems', (stage) => {
       { error: 'Error: archive answered 404 for * after * ms', count: 1, nextAt: undefined },
     ]);
     for (const { error, count } of [first, ...others].filter((one) => one !== undefined))
-      expect(await store.count({ error })).toBe(count);
-    expect(await store.count({ error: '* ms' })).toBe(3);
-    expect(await store.count({ error: 'at file*' })).toBe(0);
+      expect(await store.queue.count({ error })).toBe(count);
+    expect(await store.queue.count({ error: '* ms' })).toBe(3);
+    expect(await store.queue.count({ error: 'at file*' })).toBe(0);
   });
 });
 
@@ -163,18 +163,18 @@ onEachEngine('replay', (stage) => {
   test('leaves an event out that a handler runs, and says how many', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    await store.settle(await claimedOne(store, 'media:one'), HANDLED);
+    await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED);
     const claim = await claimedOne(store, 'media:one');
-    expect(await store.replay({ resource: 'media:one' })).toEqual({ events: 1, running: 1 });
+    expect(await store.queue.replay({ resource: 'media:one' })).toEqual({ events: 1, running: 1 });
     expect(await claimed(store, 'media:one')).toEqual([]);
-    expect(await store.settle(claim, HANDLED)).toEqual({ isHeld: true, hasMore: true });
-    expect(await store.event(claim.id)).toMatchObject({ status: 'handled', replays: 0 });
+    expect(await store.queue.settle(claim, HANDLED)).toEqual({ isHeld: true, hasMore: true });
+    expect(await store.queue.event({ id: claim.id })).toMatchObject({ status: 'handled', replays: 0 });
   });
 
   test('holds all events until the last is reset, then releases them in the order of their times', async () => {
     const { store } = stage;
     const list = Array.from({ length: 520 }, (_, n) => notified('media:one', 1000 - n));
-    await Promise.all(list.map((one) => store.record(one)));
+    await Promise.all(list.map((one) => store.queue.record(one)));
     await stage.sql("UPDATE events SET status = 'handled', handled_at = 1, ended_at = 1");
     await stage.sql('DELETE FROM lanes');
     const ready: number[] = [];
@@ -189,7 +189,7 @@ onEachEngine('replay', (stage) => {
       steps.push(ids.length);
       await readyNow();
     };
-    await store.replay({}, { onStep, onReady: readyNow });
+    await store.queue.replay({}, { onStep, onReady: readyNow });
     expect([steps, ready]).toEqual([
       [500, 20],
       [0, 0, 500, 520],
@@ -200,11 +200,11 @@ onEachEngine('replay', (stage) => {
   test('makes what it has reset ready, when it is interrupted', async () => {
     const { store } = stage;
     const list = Array.from({ length: 510 }, (_, n) => notified(`media:${n}`));
-    await Promise.all(list.map((one) => store.record(one)));
+    await Promise.all(list.map((one) => store.queue.record(one)));
     await stage.sql("UPDATE events SET status = 'skipped', ended_at = 1");
     const stop = new AbortController();
     const onStep = () => stop.abort();
-    expect(await store.replay({}, { onStep, signal: stop.signal })).toMatchObject({ events: 500 });
+    expect(await store.queue.replay({}, { onStep, signal: stop.signal })).toMatchObject({ events: 500 });
     const byPlace = await stage.sql<{ id: string }>(
       "SELECT id FROM events WHERE status = 'pending' ORDER BY seq",
     );
@@ -214,21 +214,21 @@ onEachEngine('replay', (stage) => {
   test('is finished by another process after an hour, by event time, when its own ended in between', async () => {
     const { store } = stage;
     const list = Array.from({ length: 600 }, (_, n) => notified(`media:${n}`, 600 - n));
-    await Promise.all(list.map((one) => store.record(one)));
+    await Promise.all(list.map((one) => store.queue.record(one)));
     await stage.sql("UPDATE events SET status = 'handled', ended_at = 1, handled_at = 1");
     await stage.sql('DELETE FROM lanes');
     // As if its process ended here: it finds nothing to release.
     const other = '(SELECT max(held_by) + 1 FROM events)';
     const onStep = async () =>
       void (await stage.sql(`UPDATE events SET next_at = ${other}, held_by = ${other}`));
-    await store.replay({}, { onStep });
-    expect(await store.overview()).toMatchObject({ waiting: 600 });
-    expect(await store.wake()).toEqual([]);
+    await store.queue.replay({}, { onStep });
+    expect(await store.reports.overview()).toMatchObject({ waiting: 600 });
+    expect(await store.queue.wake()).toEqual([]);
     await stage.pass(HOUR_MS + 61_000);
     const byTime = list.map(({ resource }) => resource).toReversed();
-    expect((await store.wake()).toSorted()).toEqual(byTime.slice(0, 500).toSorted());
-    expect((await store.wake()).toSorted()).toEqual(byTime.slice(500).toSorted());
-    expect(await store.overview()).toMatchObject({ waiting: 0, pending: 600 });
+    expect((await store.queue.wake()).toSorted()).toEqual(byTime.slice(0, 500).toSorted());
+    expect((await store.queue.wake()).toSorted()).toEqual(byTime.slice(500).toSorted());
+    expect(await store.reports.overview()).toMatchObject({ waiting: 0, pending: 600 });
   });
 });
 
@@ -243,19 +243,26 @@ onEachEngine('prune', (stage) => {
     );
     for (const [n, status] of ends.entries()) {
       const claim = await claimedOne(store, `media:${n}`);
-      await store.saveStep(claim, { name: 'mail', result: '1' });
-      await store.settle(claim, { ...HANDLED, status, startedAt: 1000 * n, ms: 0 });
+      await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '1' } });
+      await store.queue.settle(claim, { ...HANDLED, status, startedAt: 1000 * n, ms: 0 });
     }
     await stage.sql(`UPDATE events SET status = 'dismissed', ended_at = 1 WHERE resource = 'media:ready'`);
-    expect([await store.prune(3000, 2), await store.prune(3000, 2), await store.prune(3000, 2)]).toEqual([
-      2, 1, 0,
-    ]);
-    const [handled, , dead, kept] = await Promise.all(list.map(({ id }) => store.event(id)));
+    expect([
+      await store.queue.prune({ before: 3000, limit: 2 }),
+      await store.queue.prune({ before: 3000, limit: 2 }),
+      await store.queue.prune({ before: 3000, limit: 2 }),
+    ]).toEqual([2, 1, 0]);
+    const [handled, , dead, kept] = await Promise.all(list.map(({ id }) => store.queue.event({ id })));
     expect([handled?.body, dead?.body, kept?.body]).toEqual([undefined, list[2]?.body, list[3]?.body]);
     expect(handled).toMatchObject({ status: 'handled', resource: 'media:0' });
-    expect([await store.attempts(list[0]?.id ?? ''), await store.steps(list[0]?.id ?? '')]).toEqual([[], []]);
-    expect(await store.steps(list[3]?.id ?? '')).toHaveLength(1);
-    expect(await store.record(notified('media:0', 0, { ...list[0] }))).toMatchObject({ status: 'duplicate' });
-    expect(await store.replay({})).toMatchObject({ events: 2 });
+    expect([
+      await store.queue.attempts({ id: list[0]?.id ?? '' }),
+      await store.queue.steps({ id: list[0]?.id ?? '' }),
+    ]).toEqual([[], []]);
+    expect(await store.queue.steps({ id: list[3]?.id ?? '' })).toHaveLength(1);
+    expect(await store.queue.record(notified('media:0', 0, { ...list[0] }))).toMatchObject({
+      status: 'duplicate',
+    });
+    expect(await store.queue.replay({})).toMatchObject({ events: 2 });
   });
 });

@@ -13,9 +13,9 @@ const SUSPECTS = `UPDATE events SET crashes = 2 WHERE next_at IS NOT NULL AND se
 async function through(store: EventStore, events: number): Promise<void> {
   for (let done = 0; done < events; done += 100) {
     const list = Array.from({ length: 100 }, (_, n) => notified(`media:${n}`));
-    await Promise.all(list.map((one) => store.record(one)));
+    await Promise.all(list.map((one) => store.queue.record(one)));
     const claims = await claimed(store, ...list.map(({ resource }) => resource));
-    await Promise.all(claims.map((claim) => store.settle(claim, HANDLED)));
+    await Promise.all(claims.map((claim) => store.queue.settle(claim, HANDLED)));
   }
 }
 
@@ -137,26 +137,27 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   const names = Array.from({ length: 20 }, (_, n) => `media:e${n}`);
   const list = names.map((name) => notified(name, 5));
   await Promise.all(
-    [...list, ...list, ...names.map((name) => notified(name, 6))].map((one) => store.record(one)),
+    [...list, ...list, ...names.map((name) => notified(name, 6))].map((one) => store.queue.record(one)),
   );
   const claims = await claimed(store, ...names.slice(0, 10));
-  await store.renew(claims, LEASE_MS);
-  for (const claim of claims.slice(0, 1)) await store.saveStep(claim, { name: 'mail', result: '1' });
+  await store.queue.renew({ list: claims, leaseMs: LEASE_MS });
+  for (const claim of claims.slice(0, 1))
+    await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '1' } });
   const ends = claims.map((claim, n) =>
-    store.settle(claim, n % 2 ? FAILED : { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
+    store.queue.settle(claim, n % 2 ? FAILED : { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
   );
   await Promise.all(ends);
   await stage.sql(SUSPECTS);
   await stage.pass(2000);
-  await store.wake();
+  await store.queue.wake();
   await polled(store, { oldest: 4, newest: 4 });
   await stage.pass(LEASE_MS + 1);
-  await store.recover({ held: [], maxAttempts: 40 });
+  await store.queue.recover({ held: [], maxAttempts: 40 });
   await polled(store, { oldest: 2, limits: [{ kinds: ['media_available'], room: 1 }] });
   const rest = await polled(store, { oldest: 100 });
-  await Promise.all(rest.map((claim: Claim) => store.settle(claim, HANDLED)));
-  await store.replay({ ids: list.slice(0, 4).map(({ id }) => id) });
-  await store.dismiss({ ids: list.slice(0, 4).map(({ id }) => id) }, 'not needed');
-  await store.prune(Date.now() * 2, 5);
-  await store.sweep();
+  await Promise.all(rest.map((claim: Claim) => store.queue.settle(claim, HANDLED)));
+  await store.queue.replay({ ids: list.slice(0, 4).map(({ id }) => id) });
+  await store.queue.dismiss({ ids: list.slice(0, 4).map(({ id }) => id) }, 'not needed');
+  await store.queue.prune({ before: Date.now() * 2, limit: 5 });
+  await store.queue.sweep();
 }

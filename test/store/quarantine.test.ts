@@ -17,17 +17,19 @@ onEachEngine('quarantine', (stage) => {
   test('keeps an entry once, with how often it came, and tells of what waits', async () => {
     const { store, clock } = stage;
     const one = unproven('one');
-    expect(await store.quarantine(one, ROOM)).toBe(0);
-    expect(await store.quarantine(one, ROOM)).toBe(0);
-    await store.quarantine(unproven('two', { webhookId: 'webhook2' }), ROOM);
-    const [first, second, ...more] = await store.quarantined();
+    expect(await store.quarantine.add(one, ROOM)).toBe(0);
+    expect(await store.quarantine.add(one, ROOM)).toBe(0);
+    await store.quarantine.add(unproven('two', { webhookId: 'webhook2' }), ROOM);
+    const [first, second, ...more] = await store.quarantine.entries();
     expect(more).toEqual([]);
     expect(first).toMatchObject({ ...one, deliveries: 2, receivedAt: clock.now() });
-    expect(await store.quarantined({ after: first?.seq })).toEqual([second]);
-    expect(await store.quarantined({ webhook: 'webhook1', limit: 5 })).toEqual([first]);
-    expect([await store.quarantineSize(), await store.quarantineSize('webhook2')]).toEqual([2, 1]);
+    expect(await store.quarantine.entries({ after: first?.seq })).toEqual([second]);
+    expect(await store.quarantine.entries({ webhook: 'webhook1', limit: 5 })).toEqual([first]);
+    expect([await store.quarantine.size(), await store.quarantine.size({ webhook: 'webhook2' })]).toEqual([
+      2, 1,
+    ]);
     const at = clock.now();
-    const summary = await store.quarantineSummary(1);
+    const summary = await store.quarantine.summary({ newest: 1 });
     expect(summary).toMatchObject({
       total: 2,
       webhooks: [
@@ -37,7 +39,7 @@ onEachEngine('quarantine', (stage) => {
       newest: [{ webhookId: 'webhook2' }],
     });
     expect(JSON.stringify(summary)).not.toContain('two...');
-    expect((await store.overview()).quarantined).toBe(2);
+    expect((await store.reports.overview()).quarantined).toBe(2);
   });
 
   test('takes room from the network that has most, the newest first, and says how many go', async () => {
@@ -49,36 +51,36 @@ onEachEngine('quarantine', (stage) => {
     );
     let lost = 0;
     for (let at = 0; at < flood.length; at += 100) {
-      if (at === 300) await store.quarantine(other, ROOM);
-      const kept = await Promise.all(flood.slice(at, at + 100).map((one) => store.quarantine(one, ROOM)));
+      if (at === 300) await store.quarantine.add(other, ROOM);
+      const kept = await Promise.all(flood.slice(at, at + 100).map((one) => store.quarantine.add(one, ROOM)));
       for (const one of kept) lost += one;
     }
-    const size = await store.quarantineSize();
+    const size = await store.quarantine.size();
     expect(lost).toBe(601 - size);
     const [sum] = await stage.sql<{ bytes: number }>('SELECT sum(bytes) AS bytes FROM quarantine');
     expect(Number(sum?.bytes)).toBeLessThan(ROOM * 1.1);
     expect(Number(sum?.bytes)).toBeGreaterThan(ROOM * 0.85);
-    expect(await store.quarantined({ webhook: 'webhook2' })).toHaveLength(1);
-    expect(await store.quarantined({ webhook: 'w0' })).toHaveLength(1); // the oldest stay
+    expect(await store.quarantine.entries({ webhook: 'webhook2' })).toHaveLength(1);
+    expect(await store.quarantine.entries({ webhook: 'w0' })).toHaveLength(1); // the oldest stay
   });
 
   test('takes room from the webhook that has most, when its entries come from many networks', async () => {
     const store = await stage.another();
-    for (let n = 0; n < 5; n++) await store.quarantine(unproven(`g${n}`, { webhookId: 'rare' }), 100_000);
+    for (let n = 0; n < 5; n++) await store.quarantine.add(unproven(`g${n}`, { webhookId: 'rare' }), 100_000);
     for (let n = 0; n < 130; n++)
-      await store.quarantine(
+      await store.quarantine.add(
         unproven(`f${n}`, { source: `2001:db8:0:${n}00::1`, webhookId: 'much' }),
         100_000,
       );
-    expect(await store.quarantineSize('rare')).toBe(5);
-    expect(await store.quarantineSize('much')).toBeLessThan(110);
+    expect(await store.quarantine.size({ webhook: 'rare' })).toBe(5);
+    expect(await store.quarantine.size({ webhook: 'much' })).toBeLessThan(110);
   });
 
   /** Keeps entries, each from a network and for a webhook of its own. */
   const flood = async (store: EventStore, name: string, count: number, more: Partial<ToQuarantine> = {}) => {
     for (let n = 0; n < count; n++) {
       const own = { source: `2001:db8:${n.toString(16)}::1`, webhookId: `${name}${n}` };
-      await store.quarantine(unproven(`${name}${n}`, { ...own, ...more }), 100_000);
+      await store.quarantine.add(unproven(`${name}${n}`, { ...own, ...more }), 100_000);
     }
   };
 
@@ -87,18 +89,21 @@ onEachEngine('quarantine', (stage) => {
     await flood(store, 'few', 3, { source: SOURCE, webhookId: 'few' });
     await flood(store, 'old', 80);
     await flood(store, 'new', 200);
-    const kept = (await store.quarantined()).map(({ token }) => token.replaceAll('.', ''));
+    const kept = (await store.quarantine.entries()).map(({ token }) => token.replaceAll('.', ''));
     expect(kept.slice(0, 83).filter((name) => name.startsWith('new'))).toEqual([]);
     expect(kept.length).toBeLessThan(105);
   });
 
   test('leaves a tenth of the room to webhooks that have a secret, retired ones too, and beyond it they give way as others', async () => {
     const store = await stage.another();
-    for (const own of ['own', 'retired']) await store.addSecret(own, SECRET);
-    await store.retireSecret('retired', SECRET, 0);
+    for (const own of ['own', 'retired']) await store.secrets.add(own, SECRET);
+    await store.secrets.retire('retired', SECRET, 0);
     await flood(store, 'before', 92);
     for (const own of ['own', 'retired']) await flood(store, own, 4, { webhookId: own });
-    const sizes = async () => [await store.quarantineSize('own'), await store.quarantineSize('retired')];
+    const sizes = async () => [
+      await store.quarantine.size({ webhook: 'own' }),
+      await store.quarantine.size({ webhook: 'retired' }),
+    ];
     await flood(store, 'after', 100);
     expect(await sizes()).toEqual([4, 4]);
     await flood(store, 'forged', 200, { webhookId: 'own' });
@@ -114,16 +119,16 @@ onEachEngine('quarantine', (stage) => {
       WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 6000)
       SELECT 'd' || n, 'i', 'k', 'w' || n, 's', 'r', 1, 1, 'b', 't' || n, '::1', 'n' || n, 1000 FROM numbers`);
     let isMade = false;
-    const kept = store.quarantine(unproven('one'), 1_000_000).finally(() => {
+    const kept = store.quarantine.add(unproven('one'), 1_000_000).finally(() => {
       isMade = true;
     });
     const sizes: number[] = [];
     while (!isMade) {
-      await store.record(notified(`media:${sizes.length}`));
-      sizes.push(await store.quarantineSize());
+      await store.queue.record(notified(`media:${sizes.length}`));
+      sizes.push(await store.quarantine.size());
     }
     expect(await kept).toBeGreaterThan(5000);
-    const last = await store.quarantineSize();
+    const last = await store.quarantine.size();
     expect(sizes.filter((size) => size < 6000 && size > last)).not.toEqual([]);
   });
 
@@ -131,27 +136,31 @@ onEachEngine('quarantine', (stage) => {
     const { store } = stage;
     const one = unproven('one');
     const told: string[] = [];
-    store.onRecorded = (resource) => void told.push(resource);
-    for (let n = 0; n < 3; n++) await store.quarantine(one, ROOM);
+    store.queue.onRecorded((resource) => told.push(resource));
+    for (let n = 0; n < 3; n++) await store.quarantine.add(one, ROOM);
     const other = await stage.another();
-    const answers = await Promise.all([store.admit(one.token), other.admit(one.token)]);
+    const answers = await Promise.all([store.quarantine.admit(one.token), other.quarantine.admit(one.token)]);
     expect(answers.filter(Boolean)).toEqual([{ status: 'accepted', id: one.id }]);
-    expect(await store.event(one.id)).toMatchObject({ deliveries: 3, body: one.body, status: 'pending' });
-    expect([await store.quarantineSize(), await store.admit(one.token)]).toEqual([0, undefined]);
+    expect(await store.queue.event({ id: one.id })).toMatchObject({
+      deliveries: 3,
+      body: one.body,
+      status: 'pending',
+    });
+    expect([await store.quarantine.size(), await store.quarantine.admit(one.token)]).toEqual([0, undefined]);
     expect(told.length).toBeLessThanOrEqual(1);
   });
 
   test('loses what is dropped, of one webhook or up to a time, and nothing else', async () => {
     const { store, clock } = stage;
     const keep = async (token: string, webhookId: string) =>
-      store.quarantine({ ...notified(`media:${token}`), webhookId, token, source: '203.0.113.7' }, ROOM);
+      store.quarantine.add({ ...notified(`media:${token}`), webhookId, token, source: '203.0.113.7' }, ROOM);
     await keep('one', 'webhook1');
     await keep('two', 'webhook2');
     await clock.advance(1000);
     const before = clock.now();
     await keep('three', 'webhook1');
-    expect(await store.dropQuarantined(before + 1, 'webhook2')).toBe(1);
-    expect(await store.dropQuarantined(before)).toBe(1);
-    expect(await store.quarantined()).toMatchObject([{ token: 'three' }]);
+    expect(await store.quarantine.drop({ before: before + 1, webhook: 'webhook2' })).toBe(1);
+    expect(await store.quarantine.drop({ before })).toBe(1);
+    expect(await store.quarantine.entries()).toMatchObject([{ token: 'three' }]);
   });
 });

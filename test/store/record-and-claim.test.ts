@@ -23,15 +23,19 @@ onEachEngine('record', (stage) => {
     const one = notified();
     const other = await stage.another();
     const answers = await Promise.all([
-      ...Array.from({ length: 5 }, () => store.record(one)),
-      ...Array.from({ length: 5 }, () => other.record(one)),
+      ...Array.from({ length: 5 }, () => store.queue.record(one)),
+      ...Array.from({ length: 5 }, () => other.queue.record(one)),
     ]);
     expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
     await stage.pass(5000);
-    const late = await other.record({ ...one, webhookId: 'webhook2' });
+    const late = await other.queue.record({ ...one, webhookId: 'webhook2' });
     expect(late).toEqual({ status: 'duplicate', id: one.id });
     const times = { receivedAt: clock.now() - 5000, lastDeliveryAt: clock.now() };
-    expect(await store.event(one.id)).toMatchObject({ deliveries: 11, webhookId: 'webhook1', ...times });
+    expect(await store.queue.event({ id: one.id })).toMatchObject({
+      deliveries: 11,
+      webhookId: 'webhook1',
+      ...times,
+    });
   });
 
   test('takes a text with NUL and half surrogate pairs, finds it by that, and loses none that come with it', async () => {
@@ -41,24 +45,24 @@ onEachEngine('record', (stage) => {
       siteId: '\udc00',
     });
     const others = [notified('media:a'), notified('media:b')];
-    const answers = await Promise.all([odd, ...others].map((one) => stage.store.record(one)));
+    const answers = await Promise.all([odd, ...others].map((one) => stage.store.queue.record(one)));
     expect(answers.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted']);
     const [claim] = await claimed(stage.store, 'media:odd');
     expect(claim?.body).toMatch(/^nul . half . end$/su);
-    expect(await stage.store.count({ kind: odd.kind })).toBe(1);
+    expect(await stage.store.queue.count({ kind: odd.kind })).toBe(1);
   });
 
   test('refuses one request that no column takes, and records what came with it', async () => {
     const bad = notified('media:bad', 0, { eventTime: 'a time that is none' as never });
     const good = [notified('media:a'), notified('media:b')];
     const [first, refused, last] = await Promise.allSettled(
-      [good[0], bad, good[1]].map((one) => stage.store.record(one as VerifiedNotification)),
+      [good[0], bad, good[1]].map((one) => stage.store.queue.record(one as VerifiedNotification)),
     );
     const isStrict = stage.isPostgres; // SQLite takes a text in a column of numbers
     expect(first).toMatchObject({ value: { status: 'accepted' } });
     expect(last).toMatchObject({ value: { status: 'accepted' } });
     expect(refused?.status).toBe(isStrict ? 'rejected' : 'fulfilled');
-    if (isStrict) expect(await stage.store.event(bad.id)).toBeUndefined();
+    if (isStrict) expect(await stage.store.queue.event({ id: bad.id })).toBeUndefined();
   });
 
   test("keeps each channel's state by its newest event, of one time the one received later", async () => {
@@ -66,9 +70,9 @@ onEachEngine('record', (stage) => {
     const of = (channel: string, state: string, seconds: number) =>
       notified(`channel:${channel}`, seconds, { kind: `channel_${state}` });
     const list = [of('a', 'active', 9), of('a', 'idle', 8), of('b', 'active', 5), of('b', 'idle', 5)];
-    await Promise.all(list.map((one) => store.record(one)));
+    await Promise.all(list.map((one) => store.queue.record(one)));
     await recorded(store, of('c', 'active', 1), of('c', 'idle', 2), notified('media:one', 99));
-    expect(await store.channels({ limit: 10 })).toEqual({
+    expect(await store.reports.channels({ limit: 10 })).toEqual({
       counts: { active: 1, idle: 2 },
       channels: [
         ['channel:a', 'active', list[0]?.id],
@@ -76,7 +80,7 @@ onEachEngine('record', (stage) => {
         ['channel:c', 'idle', expect.any(String)],
       ].map(([resource, state, event]) => expect.objectContaining({ resource, state, event })),
     });
-    expect((await store.channels({ limit: 1, after: 'channel:a' })).channels).toMatchObject([
+    expect((await store.reports.channels({ limit: 1, after: 'channel:a' })).channels).toMatchObject([
       { resource: 'channel:b' },
     ]);
   });
@@ -125,7 +129,8 @@ onEachEngine('claim', (stage) => {
     const { store } = stage;
     const tracks = [1, 2, 3, 4].map((n) => notified(`media:track-${n}`, n, { kind: 'track_created' }));
     const others = [notified('media:odd', 5, { kind: 'media_exploded' }), notified('media:one', 6)];
-    for (const [at, one] of [...tracks, ...others].entries()) await store.record(one, stage.clock.now() + at);
+    for (const [at, one] of [...tracks, ...others].entries())
+      await store.queue.record(one, stage.clock.now() + at);
     const asking = async (request: Partial<ClaimRequest>, ...rooms: readonly number[]) => {
       const limits = [['unknown'], ['track_created']].map((kinds, at) => ({ kinds, room: rooms[at] ?? 0 }));
       const claims = await polled(store, { limits, ...request });
@@ -180,9 +185,9 @@ onEachEngine('claim', (stage) => {
     const claim = await claimedOne(store, 'media:old');
     await stage.pass(100);
     await recorded(store, notified('media:new'), notified('media:old', 2));
-    await store.settle(claim, FAILED);
+    await store.queue.settle(claim, FAILED);
     await stage.pass(2000);
-    expect(await store.wake()).toEqual(['media:old']);
+    expect(await store.queue.wake()).toEqual(['media:old']);
     const ready = await stage.sql<{ resource: string; ready_at: number }>(
       'SELECT resource, ready_at FROM lanes ORDER BY 1',
     );
@@ -192,8 +197,8 @@ onEachEngine('claim', (stage) => {
     ]);
     const [woken] = await polled(store, { oldest: 1 });
     expect(woken).toMatchObject({ resource: 'media:old' });
-    await store.settle(woken as Claim, HANDLED);
-    await store.settle(await claimedOne(store, 'media:old'), HANDLED);
+    await store.queue.settle(woken as Claim, HANDLED);
+    await store.queue.settle(await claimedOne(store, 'media:old'), HANDLED);
     expect(await stage.sql("SELECT ready_at FROM lanes WHERE resource = 'media:old'")).toEqual([
       { ready_at: first + 100 },
     ]);
@@ -204,15 +209,15 @@ onEachEngine('late', (stage) => {
   test('is decided with the first start: it does not become late while it waits for a retry, nor by a crash', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 3));
-    await store.settle(await claimedOne(store, 'media:one'), FAILED);
+    await store.queue.settle(await claimedOne(store, 'media:one'), FAILED);
     await recorded(store, notified('media:one', 5));
     await handledInTurn(store, 'media:one');
     await stage.pass(2000);
-    await store.wake();
+    await store.queue.wake();
     const again = await claimedOne(store, 'media:one');
     expect(again).toMatchObject({ late: false, starts: 2 });
     await stage.pass(LEASE_MS + 1);
-    await store.recover({ held: [], maxAttempts: 40 });
+    await store.queue.recover({ held: [], maxAttempts: 40 });
     expect(await claimedOne(store, 'media:one')).toMatchObject({ late: false, starts: 3 });
   });
 
@@ -221,7 +226,7 @@ onEachEngine('late', (stage) => {
     await recorded(store, notified('media:one', 5));
     await handledInTurn(store, 'media:one');
     await recorded(store, notified('media:one', 3));
-    await store.replay({ status: 'handled' });
+    await store.queue.replay({ status: 'handled' });
     expect(await claimedOne(store, 'media:one')).toMatchObject({ replays: 0, late: true });
   });
 });

@@ -31,12 +31,14 @@ onEachEngine('settle', (stage) => {
     await recorded(store, notified());
     const claim = await claimedOne(store, 'media:one');
     const end = { ...HANDLED, ...settlement, status } as Settlement;
-    expect(await store.settle(claim, end)).toEqual(LIVE);
+    expect(await store.queue.settle(claim, end)).toEqual(LIVE);
     const counts = { starts: 1, attempts: 1, late: false, lastError: end.error };
-    expect(await store.event(claim.id)).toMatchObject({ status, ...counts, ...expected });
+    expect(await store.queue.event({ id: claim.id })).toMatchObject({ status, ...counts, ...expected });
     const start = { replay: 0, attempt: 1, startedAt: NOON, durationMs: 3, instance: 'own' };
-    expect(await store.attempts(claim.id)).toEqual([{ ...start, outcome: end.outcome, error: end.error }]);
-    expect(await store.running(claim.id)).toBeUndefined();
+    expect(await store.queue.attempts({ id: claim.id })).toEqual([
+      { ...start, outcome: end.outcome, error: end.error },
+    ]);
+    expect(await store.queue.running({ id: claim.id })).toBeUndefined();
     expect(await stage.sql('SELECT * FROM lanes')).toEqual([]);
   });
 
@@ -44,22 +46,22 @@ onEachEngine('settle', (stage) => {
     const { store } = stage;
     const [first] = await recorded(store, notified('media:one', 1), notified('media:one', 2));
     const claim = await claimedOne(store, 'media:one');
-    expect(await store.settle(claim, { ...FAILED, afterMs: 60_000 })).toEqual({
+    expect(await store.queue.settle(claim, { ...FAILED, afterMs: 60_000 })).toEqual({
       isHeld: true,
       hasMore: true,
     });
-    expect(await store.event(first?.id ?? '')).toMatchObject({
+    expect(await store.queue.event({ id: first?.id ?? '' })).toMatchObject({
       status: 'pending',
       attempts: 1,
       lastError: 'Error: no',
     });
-    expect(await store.settle(await claimedOne(store, 'media:one'), HANDLED)).toEqual(LIVE);
-    expect(await store.overview()).toMatchObject({ pending: 1, waiting: 1, running: 0 });
+    expect(await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED)).toEqual(LIVE);
+    expect(await store.reports.overview()).toMatchObject({ pending: 1, waiting: 1, running: 0 });
     await stage.pass(50_000);
-    expect(await store.wake()).toEqual([]);
+    expect(await store.queue.wake()).toEqual([]);
     await stage.pass(10_001);
-    expect(await store.wake()).toEqual(['media:one']);
-    expect(await store.overview()).toMatchObject({ pending: 1, waiting: 0 });
+    expect(await store.queue.wake()).toEqual(['media:one']);
+    expect(await store.reports.overview()).toMatchObject({ pending: 1, waiting: 0 });
     expect(await claimedOne(store, 'media:one')).toMatchObject({ id: first?.id, starts: 2, attempts: 1 });
   });
 
@@ -68,41 +70,44 @@ onEachEngine('settle', (stage) => {
     await recorded(store, notified());
     const lost = await claimedOne(store, 'media:one');
     await stage.pass(LEASE_MS + 1);
-    await store.recover({ held: [], maxAttempts: 40 });
+    await store.queue.recover({ held: [], maxAttempts: 40 });
     const [held] = await polled(store, { owner: OTHER });
     const state = [{ name: 'k', value: '1' }];
-    expect(await store.settle(lost, { ...HANDLED, state })).toEqual({ isHeld: false, hasMore: false });
-    expect(await store.saveStep(lost, { name: 'step', result: '1' })).toBeUndefined();
-    expect(await store.step(lost, 'step')).toEqual({ isHeld: false, done: undefined });
-    expect(held && (await store.step(held, 'step'))).toEqual({ isHeld: true, done: undefined });
-    expect(await store.renew([lost], LEASE_MS)).toEqual([]);
+    expect(await store.queue.settle(lost, { ...HANDLED, state })).toEqual({ isHeld: false, hasMore: false });
+    expect(await store.queue.saveStep({ ...lost, ...{ name: 'step', result: '1' } })).toBeUndefined();
+    expect(await store.queue.step({ ...lost, name: 'step' })).toEqual({ isHeld: false, done: undefined });
+    expect(held && (await store.queue.step({ ...held, name: 'step' }))).toEqual({
+      isHeld: true,
+      done: undefined,
+    });
+    expect(await store.queue.renew({ list: [lost], leaseMs: LEASE_MS })).toEqual([]);
     expect(await statusOf(store, lost.id)).toBe('running');
-    expect(await store.state('media:one')).toEqual([]);
-    expect(await store.attempts(lost.id)).toMatchObject([{ outcome: 'lost' }]);
+    expect(await store.queue.state({ resource: 'media:one' })).toEqual([]);
+    expect(await store.queue.attempts({ id: lost.id })).toMatchObject([{ outcome: 'lost' }]);
   });
 
   test('recognises a settlement that was sent twice, since its answer was lost, and changes nothing again', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 1), notified('media:one', 2));
     const claim = await claimedOne(store, 'media:one');
-    await store.settle(claim, { ...FAILED, state: [{ name: 'n', value: '1' }] });
+    await store.queue.settle(claim, { ...FAILED, state: [{ name: 'n', value: '1' }] });
     const next = await claimedOne(store, 'media:one');
-    expect(await store.settle(claim, FAILED)).toEqual(LIVE);
-    expect(await store.attempts(claim.id)).toHaveLength(1);
-    expect(await store.step(next, 'step')).toMatchObject({ isHeld: true });
-    expect(await store.event(claim.id)).toMatchObject({ attempts: 1, starts: 1 });
+    expect(await store.queue.settle(claim, FAILED)).toEqual(LIVE);
+    expect(await store.queue.attempts({ id: claim.id })).toHaveLength(1);
+    expect(await store.queue.step({ ...next, name: 'step' })).toMatchObject({ isHeld: true });
+    expect(await store.queue.event({ id: claim.id })).toMatchObject({ attempts: 1, starts: 1 });
   });
 
   test('ends many at once, of which some are lost, each by itself', async () => {
     const { store } = stage;
-    await Promise.all(Array.from({ length: 300 }, (_, n) => store.record(notified(`media:${n}`))));
+    await Promise.all(Array.from({ length: 300 }, (_, n) => store.queue.record(notified(`media:${n}`))));
     const claims = await polled(store, { oldest: 300 });
     await stage.sql("UPDATE lanes SET lease = 'taken over' WHERE resource IN ('media:7', 'media:250')");
-    const answers = await Promise.all(claims.map((claim) => store.settle(claim, HANDLED)));
+    const answers = await Promise.all(claims.map((claim) => store.queue.settle(claim, HANDLED)));
     const lost = claims.filter((_, index) => !answers[index]?.isHeld).map(({ resource }) => resource);
     expect(lost.sort()).toEqual(['media:250', 'media:7']);
     expect(await stage.sql('SELECT resource FROM lanes')).toHaveLength(2);
-    expect(await store.count({ status: 'handled' })).toBe(298);
+    expect(await store.queue.count({ status: 'handled' })).toBe(298);
   });
 
   test('refuses one settlement that no column takes, and stores those that came with it', async () => {
@@ -110,11 +115,14 @@ onEachEngine('settle', (stage) => {
     await recorded(store, ...['a', 'b', 'c'].map((n) => notified(`media:${n}`)));
     const claims = await claimed(store, 'media:a', 'media:b', 'media:c');
     const ends = claims.map((claim) =>
-      store.settle(claim, claim.resource === 'media:b' ? { ...HANDLED, status: null as never } : HANDLED),
+      store.queue.settle(
+        claim,
+        claim.resource === 'media:b' ? { ...HANDLED, status: null as never } : HANDLED,
+      ),
     );
     const answers = await Promise.allSettled(ends);
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(await store.count({ status: 'handled' })).toBe(2);
+    expect(await store.queue.count({ status: 'handled' })).toBe(2);
     const starts = await stage.sql('SELECT starts FROM events ORDER BY resource');
     expect(starts).toEqual([{ starts: 1 }, { starts: 0 }, { starts: 1 }]); // what failed together was undone
   });
@@ -125,21 +133,21 @@ onEachEngine('state', (stage) => {
     const { store } = stage;
     await recorded(store, notified('media:one', 1), notified('media:one', 2), notified('media:two'));
     const set = (name: string, value: string | null) => ({ name, value });
-    await store.settle(await claimedOne(store, 'media:one'), {
+    await store.queue.settle(await claimedOne(store, 'media:one'), {
       ...HANDLED,
       state: [set('b', '1'), set('a', '"x"')],
     });
     const next = await claimedOne(store, 'media:one');
     expect(next.state).toEqual([set('a', '"x"'), set('b', '1')]);
     expect((await claimedOne(store, 'media:two')).state).toEqual([]);
-    await store.settle(next, {
+    await store.queue.settle(next, {
       ...FAILED,
       outcome: 'retry',
       state: [set('b', null), set('a', '2'), set('no', null)],
     });
-    expect(await store.state('media:one')).toEqual([set('a', '2')]);
-    expect(await store.deleteState('media:one')).toBe(1);
-    expect(await store.state('media:one')).toEqual([]);
+    expect(await store.queue.state({ resource: 'media:one' })).toEqual([set('a', '2')]);
+    expect(await store.queue.deleteState({ resource: 'media:one' })).toBe(1);
+    expect(await store.queue.state({ resource: 'media:one' })).toEqual([]);
   });
 
   test('of all media or channels comes in stretches, in order, each value once', async () => {
@@ -150,13 +158,13 @@ onEachEngine('state', (stage) => {
       name: `n${String(n).padStart(3, '0')}`,
       value: String(n),
     }));
-    for (const claim of await polled(store)) await store.settle(claim, { ...HANDLED, state: many });
-    const first = await store.states({ of: 'media' });
-    const second = await store.states({ of: 'media', after: first.next });
+    for (const claim of await polled(store)) await store.queue.settle(claim, { ...HANDLED, state: many });
+    const first = await store.queue.states({ of: 'media' });
+    const second = await store.queue.states({ of: 'media', after: first.next });
     const found = [first, second].flatMap(({ values }) => values.map((one) => `${one.resource} ${one.name}`));
     expect(found).toEqual(names.flatMap((resource) => many.map(({ name }) => `${resource} ${name}`)));
     expect(second.next).toBeUndefined();
-    expect((await store.states({ of: 'channel', name: 'n007' })).values).toEqual([
+    expect((await store.queue.states({ of: 'channel', name: 'n007' })).values).toEqual([
       { resource: 'channel:x', name: 'n007', value: '7' },
     ]);
   });
@@ -167,13 +175,15 @@ onEachEngine('a step', (stage) => {
     const { store } = stage;
     await recorded(store, notified());
     const claim = await claimedOne(store, 'media:one');
-    expect(await store.step(claim, 'mail')).toEqual({ isHeld: true, done: undefined });
-    expect(await store.saveStep(claim, { name: 'mail', result: '{"sent":1}' })).toEqual({
+    expect(await store.queue.step({ ...claim, name: 'mail' })).toEqual({ isHeld: true, done: undefined });
+    expect(await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '{"sent":1}' } })).toEqual({
       result: '{"sent":1}',
     });
-    expect(await store.saveStep(claim, { name: 'mail', result: '2' })).toEqual({ result: '{"sent":1}' });
-    expect(await store.saveStep(claim, { name: 'nothing', result: null })).toMatchObject({});
-    expect((await store.steps(claim.id)).map(({ name }) => name)).toEqual(['mail', 'nothing']);
+    expect(await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '2' } })).toEqual({
+      result: '{"sent":1}',
+    });
+    expect(await store.queue.saveStep({ ...claim, ...{ name: 'nothing', result: null } })).toMatchObject({});
+    expect((await store.queue.steps({ id: claim.id })).map(({ name }) => name)).toEqual(['mail', 'nothing']);
   });
 });
 
@@ -183,8 +193,8 @@ onEachEngine('recover', (stage) => {
     await recorded(store, notified());
     const claim = await claimedOne(store, 'media:one');
     await stage.pass(10 * LEASE_MS);
-    expect(await store.recover({ ...MOST, held: [claim.lease] })).toEqual({ ready: [], dead: [] });
-    expect(await store.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
+    expect(await store.queue.recover({ ...MOST, held: [claim.lease] })).toEqual({ ready: [], dead: [] });
+    expect(await store.queue.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
   });
 
   test('gives an event up that was lost five times, whatever attempts it has left, until it is replayed', async () => {
@@ -193,12 +203,12 @@ onEachEngine('recover', (stage) => {
     for (let crash = 1; crash <= 5; crash++) {
       await crashed(stage, 'media:one');
       expect(await statusOf(store, one?.id ?? '')).toBe(crash < 5 ? 'pending' : 'dead');
-      await store.wake();
+      await store.queue.wake();
     }
-    expect(await store.attempts(one?.id ?? '')).toHaveLength(5);
-    await store.replay({});
+    expect(await store.queue.attempts({ id: one?.id ?? '' })).toHaveLength(5);
+    await store.queue.replay({});
     await crashed(stage, 'media:one');
-    expect(await store.event(one?.id ?? '')).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await store.queue.event({ id: one?.id ?? '' })).toMatchObject({ status: 'pending', attempts: 1 });
   });
 
   test('lets events that were lost twice run one at a time, and others as ever', async () => {
@@ -208,23 +218,23 @@ onEachEngine('recover', (stage) => {
     for (let crash = 0; crash < 2; crash++) {
       await claimed(store, ...names);
       await stage.pass(LEASE_MS + 1);
-      await store.recover(MOST);
+      await store.queue.recover(MOST);
     }
     expect((await polled(store)).map(({ resource }) => resource)).toEqual(['media:good']);
     const ran: (string | undefined)[] = [];
     for (let turn = 0; turn < 3; turn++) {
-      expect(await store.wake()).toHaveLength(1);
-      expect(await store.wake()).toEqual([]); // one is ready
+      expect(await store.queue.wake()).toHaveLength(1);
+      expect(await store.queue.wake()).toEqual([]); // one is ready
       const [suspect, ...more] = await polled(store);
       expect(more).toEqual([]);
-      expect(await store.wake()).toEqual([]); // it runs
+      expect(await store.queue.wake()).toEqual([]); // it runs
       ran.push(suspect?.resource);
       // The first fails, so that it waits; then the next one may run.
-      if (suspect) await store.settle(suspect, turn === 0 ? { ...FAILED, afterMs: 60_000 } : HANDLED);
+      if (suspect) await store.queue.settle(suspect, turn === 0 ? { ...FAILED, afterMs: 60_000 } : HANDLED);
     }
     expect([...ran].sort()).toEqual(names);
     await stage.pass(60_001);
-    expect(await store.wake()).toEqual(ran.slice(0, 1));
+    expect(await store.queue.wake()).toEqual(ran.slice(0, 1));
   });
 
   test('passes an event that was lost twice over, when nobody claims it for a minute, so that the next one runs', async () => {
@@ -234,20 +244,20 @@ onEachEngine('recover', (stage) => {
     for (let crash = 0; crash < 2; crash++) {
       await claimed(store, ...names);
       await stage.pass(LEASE_MS + 1);
-      await store.recover(MOST);
+      await store.queue.recover(MOST);
     }
-    const [first] = await store.wake();
+    const [first] = await store.queue.wake();
     await stage.pass(59_000);
-    await store.sweep();
-    expect(await store.wake()).toEqual([]);
+    await store.queue.sweep();
+    expect(await store.queue.wake()).toEqual([]);
     await stage.pass(2000);
-    await store.sweep();
+    await store.queue.sweep();
     const second = names.filter((name) => name !== first);
-    expect(await store.wake()).toEqual(second);
+    expect(await store.queue.wake()).toEqual(second);
     expect((await polled(store)).map(({ resource }) => resource)).toEqual(second);
     await stage.pass(61_000);
-    await store.sweep(); // one that runs keeps its turn
-    expect(await store.wake()).toEqual([]);
+    await store.queue.sweep(); // one that runs keeps its turn
+    expect(await store.queue.wake()).toEqual([]);
   });
 });
 
@@ -255,12 +265,12 @@ onEachEngine('sweep', (stage) => {
   test('opens a lane for whatever is ready and has none, in steps, and for nothing else', async () => {
     const { store } = stage;
     const names = Array.from({ length: 1100 }, (_, n) => `media:${n}`);
-    await Promise.all([...names, 'media:0', 'media:0'].map((name) => store.record(notified(name))));
+    await Promise.all([...names, 'media:0', 'media:0'].map((name) => store.queue.record(notified(name))));
     await recorded(store, notified('media:waits'));
-    await store.settle(await claimedOne(store, 'media:waits'), FAILED);
-    expect(await store.sweep()).toBe(0);
+    await store.queue.settle(await claimedOne(store, 'media:waits'), FAILED);
+    expect(await store.queue.sweep()).toBe(0);
     await stage.sql("DELETE FROM lanes WHERE resource NOT LIKE '%7'");
-    expect(await store.sweep()).toBe(990);
+    expect(await store.queue.sweep()).toBe(990);
     const lanes = await stage.sql<{ resource: string }>('SELECT resource FROM lanes');
     expect(lanes.map(({ resource }) => resource).sort()).toEqual(names.sort());
   });
@@ -269,23 +279,23 @@ onEachEngine('sweep', (stage) => {
 const SECRET = 'a-secret-that-nobody-else-may-read';
 
 const live = async (store: EventStore) =>
-  (await store.secrets()).map(({ webhookId, secret }) => [webhookId, secret]);
+  (await store.secrets.live()).map(({ webhookId, secret }) => [webhookId, secret]);
 
 onEachEngine('the store', (stage) => {
   test('tells that it can commit, and refuses everything once it is closed', async () => {
     const one = await stage.another();
-    await one.ping();
-    await one.ping();
+    await one.queue.ping();
+    await one.queue.ping();
     const [pings] = await stage.sql<{ value: string }>("SELECT value FROM meta WHERE name = 'pings'");
     expect(pings?.value).toBe('2');
-    const outcome = one.countLost(1).then(
+    const outcome = one.quarantine.countLost({ n: 1 }).then(
       () => 'done',
       ({ code }) => code,
     );
     await Promise.all([one.close(), one.close()]);
     expect(await outcome).toMatch(/^(done|STORE_UNAVAILABLE)$/); // nobody waits for ever
-    await expect(one.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    await expect(one.overview()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(one.queue.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(one.reports.overview()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   });
 });
 
@@ -293,40 +303,40 @@ onEachEngine('secrets', (stage) => {
   /** Of PostgreSQL, the key that is in use: tests change it. */
   let key = SECRETS_KEY;
   const rekeyed = async (store: EventStore) => {
-    if (!stage.isPostgres) return store.rekey();
+    if (!stage.isPostgres) return store.secrets.rekey();
     key = randomBytes(32);
-    return store.rekey(key);
+    return store.secrets.rekey(key);
   };
   const another = () => stage.another(stage.isPostgres ? { SECRETS_KEY: key } : {});
 
   test('are live side by side, oldest first, until they retire, and one that is stored again retires no more', async () => {
     const { store, clock } = stage;
-    await store.addSecret('webhook1', SECRET);
+    await store.secrets.add('webhook1', SECRET);
     await stage.pass(10);
-    await store.addSecret('webhook1', 'second');
-    await store.addSecret('webhook2', SECRET);
-    await store.addSecret('webhook1', SECRET);
+    await store.secrets.add('webhook1', 'second');
+    await store.secrets.add('webhook2', SECRET);
+    await store.secrets.add('webhook1', SECRET);
     expect(await live(store)).toEqual([
       ['webhook1', SECRET],
       ['webhook1', 'second'],
       ['webhook2', SECRET],
     ]);
-    await store.retireSecret('webhook1', SECRET, clock.now() + 1000);
+    await store.secrets.retire('webhook1', SECRET, clock.now() + 1000);
     expect(await live(store)).toHaveLength(3);
     await stage.pass(1001);
     expect(await live(store)).toEqual([
       ['webhook1', 'second'],
       ['webhook2', SECRET],
     ]);
-    expect(await store.everySecret()).toHaveLength(3);
-    await store.addSecret('webhook1', SECRET);
+    expect(await store.secrets.all()).toHaveLength(3);
+    await store.secrets.add('webhook1', SECRET);
     expect(await live(store)).toHaveLength(3);
   });
 
   test('open only in their own row: one that was put in place of another opens nothing', async () => {
     const { store } = stage;
-    await store.addSecret('webhook1', SECRET);
-    await store.addSecret('webhook2', 'of-somebody-else');
+    await store.secrets.add('webhook1', SECRET);
+    await store.secrets.add('webhook2', 'of-somebody-else');
     await stage.sql(
       "UPDATE secrets SET sealed = (SELECT s.sealed FROM secrets s WHERE s.webhook_id = 'webhook2') WHERE webhook_id = 'webhook1'",
     );
@@ -335,7 +345,7 @@ onEachEngine('secrets', (stage) => {
     expect(await live(store)).toEqual([]);
     await stage.sql("UPDATE secrets SET webhook_id = 'webhook2' WHERE webhook_id = 'webhook3'");
     expect(await live(store)).toHaveLength(1);
-    await store.retireSecret('webhook2', 'of-somebody-else', 1);
+    await store.secrets.retire('webhook2', 'of-somebody-else', 1);
     await stage.sql('UPDATE secrets SET retire_at = NULL');
     expect(await live(store)).toEqual([]);
   });
@@ -343,15 +353,16 @@ onEachEngine('secrets', (stage) => {
   test('are sealed again by one process, and another that uses the key file goes on with the new key', async () => {
     const { store } = stage;
     const other = await another();
-    await store.addSecret('webhook1', SECRET);
-    await store.addSecret('webhook2', 'second');
+    await store.secrets.add('webhook1', SECRET);
+    await store.secrets.add('webhook2', 'second');
     expect(await live(other)).toHaveLength(2);
     expect(await rekeyed(store)).toBe(2);
     expect(await live(store)).toHaveLength(2);
     expect(await live(await another())).toHaveLength(2);
-    if (stage.isPostgres) await expect(other.secrets()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    if (stage.isPostgres)
+      await expect(other.secrets.live()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     else expect(await live(other)).toHaveLength(2);
-    const late = other.addSecret('webhook3', 'third');
+    const late = other.secrets.add('webhook3', 'third');
     if (stage.isPostgres) await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     else await late;
     expect(await live(store)).toHaveLength(stage.isPostgres ? 2 : 3);

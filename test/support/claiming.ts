@@ -17,11 +17,11 @@ export function waiting(afterMs?: number): Settlement {
 
 /** Claims what is ready, the oldest event of each resource. */
 export async function claims(
-  store: Pick<EventStore, 'claim'>,
+  store: EventStore,
   given: Partial<ClaimRequest> = {},
 ): Promise<readonly Claim[]> {
   const request = { owner: 'one', names: [], oldest: 100, newest: 0, leaseMs: LEASE_MS };
-  return (await store.claim({ ...request, ...given })).claims;
+  return (await store.queue.claim({ ...request, ...given })).claims;
 }
 
 /** The one event that is ready. */
@@ -35,7 +35,7 @@ export async function settleAll(store: EventStore, settlement: Settlement): Prom
   for (;;) {
     const ready = await claims(store);
     if (ready.length === 0) return settled;
-    await Promise.all(ready.map((claim) => store.settle(claim, settlement)));
+    await Promise.all(ready.map((claim) => store.queue.settle(claim, settlement)));
     settled += ready.length;
   }
 }
@@ -52,6 +52,6 @@ export async function doSteps(
 ): Promise<void> {
   const ready = await claims(store);
   const claim = present(ready.find((one) => one.id === id));
-  for (const [name, result] of Object.entries(steps)) await store.saveStep(claim, { name, result });
-  for (const one of ready) await store.settle(one, settlement);
+  for (const [name, result] of Object.entries(steps)) await store.queue.saveStep({ ...claim, name, result });
+  for (const one of ready) await store.queue.settle(one, settlement);
 }

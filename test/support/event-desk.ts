@@ -49,7 +49,7 @@ export function deskForEachTest() {
 }
 
 async function fill(store: EventStore, count: number, media: number): Promise<void> {
-  await store.addSecret('webhook1', SECRET);
+  await store.secrets.add('webhook1', SECRET);
   const first = Date.UTC(2026, 0, 1);
   const numbers = Array.from({ length: count }, (_, number) => number);
   await Promise.all(
@@ -57,7 +57,7 @@ async function fill(store: EventStore, count: number, media: number): Promise<vo
       const media_id = `media${String(number % media).padStart(3, '0')}`;
       const at = first + number * 1000;
       const notification = verified({ at, media_id, webhook_id: 'webhook1', site_id: 'site0001' });
-      return store.record(notification, at + 250);
+      return store.queue.record(notification, at + 250);
     }),
   );
   await settleAll(store, HANDLED);

@@ -76,20 +76,20 @@ const all = harmful.flatMap((make) => places.map((place) => (ctx: HandlerContext
 for (const [index, script] of all.entries()) {
   const media_id = `media-${index}`;
   scripts.set(media_id, script);
-  await store.record(verified({ media_id }));
-  await store.record(verified({ media_id, event: 'media_updated', at: EVENT_TIME + 1000 }));
+  await store.queue.record(verified({ media_id }));
+  await store.queue.record(verified({ media_id, event: 'media_updated', at: EVENT_TIME + 1000 }));
 }
 
 async function checkAll(): Promise<void> {
   await eventually('every event has ended, or asked to come back', async () => {
     await clock.advance(500);
     const pending = await eventsIn(store, { status: 'pending' }, all.length);
-    const { running } = await store.overview();
+    const { running } = await store.reports.overview();
     return running === 0 && pending.every(({ starts, attempts }) => starts > attempts);
   });
   const events = await eventsIn(store, {}, 2 * all.length);
   for (const event of events) {
-    const attempts = await store.attempts(event.id);
+    const attempts = await store.queue.attempts({ id: event.id });
     const isWell =
       attempts.every(({ error = '' }) => error.length <= 4000) &&
       attempts.every(({ outcome }) => outcome !== 'lost' && outcome !== 'interrupted') &&

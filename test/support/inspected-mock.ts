@@ -33,7 +33,7 @@ export async function inspectMock(env: Readonly<Record<string, string>> = {}) {
     events: [...kindNames],
     site_ids: [SITE],
   });
-  await inspected.service.store.addSecret(id, secret);
+  await inspected.service.store.secrets.add(id, secret);
   /** Resolves once all that was sent has come to its end. */
   const quiet = async (): Promise<void> => {
     await mock.settled();

@@ -38,7 +38,7 @@ export async function inspect(
   const retries = { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3', SHUTDOWN_GRACE_MS: '100' };
   const settings = { WEBHOOK_SECRET: '', ...database?.env, ...retries, ...env };
   const service = await runService(handlers, settings, { ...options, inspected: true });
-  await service.store.addSecret(WEBHOOK, SECRET);
+  await service.store.secrets.add(WEBHOOK, SECRET);
   const url = service.adminUrl ?? '';
   return {
     service,
@@ -59,14 +59,14 @@ export async function inspect(
       const store = await openStore({ ...parseConfig(database?.env ?? env), clock, threads: false });
       for (const name of names) {
         const instance = { name, version: '1', startedAt: 0, running: 0 };
-        await store.report({ instance, stats: [], refusals: [] });
+        await store.reports.report({ instance, stats: [], refusals: [] });
       }
       await store.close();
     },
     /** Waits until every event has come to its end. */
     async settled(): Promise<void> {
       await eventually('every event has come to its end', async () => {
-        const { pending, running } = await service.store.overview();
+        const { pending, running } = await service.store.reports.overview();
         return pending + running === 0;
       });
     },

@@ -72,7 +72,7 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
     async register(url: string, metadata = {}, at = database): Promise<string> {
       const { id, secret } = createWebhook(url, 'main', metadata);
       const store = await at.open();
-      await store.addSecret(id, secret);
+      await store.secrets.add(id, secret);
       await store.close();
       return id;
     },

@@ -56,7 +56,7 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   };
   const real = await open();
   for (const [webhook, values] of Object.entries(secrets))
-    for (const secret of values) await real.addSecret(webhook, secret);
+    for (const secret of values) await real.secrets.add(webhook, secret);
   const store = wrap(real);
   const lines = logLines();
   const { log } = lines;
@@ -112,13 +112,17 @@ export function receiverForAllTests(setup: ReceiverSetup = {}): () => ReceiverFi
 }
 
 /** A store that does what another does, but for some of its methods. */
-export function storeWith(store: EventStore, changes: Partial<EventStore>): EventStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const changed: unknown = Reflect.get(changes, name);
-      if (changed !== undefined) return changed;
-      const method: unknown = Reflect.get(target, name, target);
-      return typeof method === 'function' ? method.bind(target) : method;
-    },
-  });
+export function storeWith(store: EventStore, changes: Changes): EventStore {
+  const { queue, quarantine, secrets, reports } = store;
+  return {
+    ...store,
+    queue: { ...queue, ...changes.queue },
+    quarantine: { ...quarantine, ...changes.quarantine },
+    secrets: { ...secrets, ...changes.secrets },
+    reports: { ...reports, ...changes.reports },
+  };
 }
+
+type Changes = {
+  readonly [Subject in 'queue' | 'quarantine' | 'secrets' | 'reports']?: Partial<EventStore[Subject]>;
+};

@@ -30,7 +30,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
   if (!isMeant) throw new KitError('INPUT_INVALID', 'this would dismiss everything: give a filter, or --all');
   await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
     if (dryRun) {
-      const { dismissible } = await store.tally(filter);
+      const { dismissible } = await store.queue.tally(filter);
       if (json) return printJson({ dry_run: true, dismissible });
       return print(`${dismissible} events would be dismissed`);
     }
@@ -40,7 +40,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
       soFar += ids.length;
       stage.show(soFar, undefined);
     };
-    const dismissing = store.dismiss(filter, reason, { onStep });
+    const dismissing = store.queue.dismiss(filter, reason, { onStep });
     const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
     if (json) return printJson({ dismissed, running });
     await print(`${dismissed} events dismissed`);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { exportRecording, redactionKey, writeWholeFile } from '../../replay/export-recording.ts';
-import { withDatabase } from '../../store/open.ts';
+import { withReader } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { interruptible } from '../interruptible.ts';
 import { type FilterFlags, filterOf, withFilter } from '../options.ts';
@@ -25,7 +25,7 @@ async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: F
   const ownKey = redact ? randomBytes(32) : undefined;
   const redactKey = keyFile === undefined ? ownKey : redactionKey(await readSecret(keyFile), keyFile);
   const toFile = out !== undefined && out !== '-';
-  const { exported, pruned } = await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
+  const { exported, pruned } = await withReader(loadConfig(command.optsWithGlobals()), (store) =>
     interruptible('the recording is not complete', (signal) => {
       const how = { filter, redactKey, listener: onStderr, signal };
       const exporting = async (write: (lines: string) => Promise<void>) => {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
-import type { Attempt, EventStore, StoredEvent } from '../../store/event-store.ts';
-import { withDatabase } from '../../store/open.ts';
+import type { Attempt, StoredEvent, StoreReader } from '../../store/event-store.ts';
+import { withReader } from '../../store/open.ts';
 import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/queue/lists/event-json.ts';
 import { type FilterFlags, filterOf, idOfEvent, wholeNumber, withFilter } from '../options.ts';
 import { beginning, members, printJson, say, table, write } from '../output.ts';
@@ -28,13 +28,13 @@ export function addListAndShow(events: Command): void {
 
 async function list({ limit, before, json, ...flags }: Flags, command: Command): Promise<void> {
   const filter = filterOf(flags);
-  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withReader(loadConfig(command.optsWithGlobals()), async (store) => {
     if (before !== undefined) await requiredEvent(store, before);
     const found: StoredEvent[] = [];
     let after = before;
     // One stretch of a search may find few: it looks at some thousand events.
     do {
-      const page = await store.search(filter, { after, limit: limit + 1 - found.length });
+      const page = await store.queue.search({ filter, stretch: { after, limit: limit + 1 - found.length } });
       found.push(...page.events);
       after = page.next;
     } while (after !== undefined && found.length <= limit);
@@ -63,11 +63,11 @@ export function eventTable(events: readonly StoredEvent[]): string {
 }
 
 async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
-  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withReader(loadConfig(command.optsWithGlobals()), async (store) => {
     const event = await requiredEvent(store, id);
-    const attempts = await store.attempts(id);
-    const running = await store.running(id);
-    const state = stateJson(await store.state(event.resource));
+    const attempts = await store.queue.attempts({ id });
+    const running = await store.queue.running({ id });
+    const state = stateJson(await store.queue.state({ resource: event.resource }));
     const shown = { ...eventJson(event), running: running ? runningJson(running) : null, state };
     if (json) return printJson({ ...shown, history: attempts.map(attemptJson) });
     const body = event.body === undefined ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
@@ -76,8 +76,8 @@ async function show(id: string, { json }: { json?: true }, command: Command): Pr
 }
 
 /** The event of an id. @throws KitError EVENT_UNKNOWN if it is not in the database */
-export async function requiredEvent(store: Pick<EventStore, 'event'>, id: string): Promise<StoredEvent> {
-  const event = await store.event(id);
+export async function requiredEvent(store: StoreReader, id: string): Promise<StoredEvent> {
+  const event = await store.queue.event({ id });
   if (!event) throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
   return event;
 }

@@ -39,7 +39,7 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Comm
     for await (const page of pagesOf(store, filter)) {
       const seqs = page.filter((event) => isPrunable(event, before)).map(({ seq }) => seq);
       if (seqs.length === 0) continue;
-      pruned += dryRun ? seqs.length : await store.prune(before, seqs.length, seqs);
+      pruned += dryRun ? seqs.length : await store.queue.prune({ before, limit: seqs.length, among: seqs });
       stage.show(pruned, undefined);
       if (!dryRun) await pause(systemClock, PAUSE_MS);
     }

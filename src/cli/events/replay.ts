@@ -8,8 +8,8 @@ import { ENDS } from '../../replay/recording-lines.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
 import { databaseSource, previewReset, recordingSource } from '../../replay/sources.ts';
-import type { EventFilter, EventStore } from '../../store/event-store.ts';
-import { withDatabase } from '../../store/open.ts';
+import type { EventFilter, EventStore, StoreReader } from '../../store/event-store.ts';
+import { withDatabase, withReader } from '../../store/open.ts';
 import { eventJson } from '../../store/queue/lists/event-json.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
@@ -89,7 +89,8 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   const config = loadConfig(command.optsWithGlobals());
   const replay = { config, flags, filter };
   if (to) return overHttp(replay, to);
-  if (dryRun || !run) return withDatabase(config, (store) => (dryRun ? showReset : reset)(store, replay));
+  if (dryRun) return withReader(config, (store) => showReset(store, replay));
+  if (!run) return withDatabase(config, (store) => reset(store, replay));
   // Loaded only here: the other commands for events start sooner.
   const { Dispatcher } = await import('../../dispatch/dispatcher.ts');
   const { handlersFile } = await import('../../dispatch/load-handlers.ts');
@@ -112,7 +113,7 @@ interface Replay {
   readonly dispatcher?: Dispatcher;
 }
 
-async function showReset(store: EventStore, { flags, filter }: Replay): Promise<void> {
+async function showReset(store: StoreReader, { flags, filter }: Replay): Promise<void> {
   const { replayable, underWay, pruned, first } = await previewReset(store, filter);
   if (flags.json) {
     const counts = { replayable, under_way: underWay, pruned };
@@ -138,7 +139,7 @@ async function reset(store: EventStore, { config, flags, filter, dispatcher }: R
       say(`${replayed} events were reset`);
       signal.throwIfAborted();
     }
-    if (replayed + underWay === 0) refuseNothing(flags, await store.count(filter));
+    if (replayed + underWay === 0) refuseNothing(flags, await store.queue.count(filter));
     await showEnds(result, flags);
     if (ends) toHandlers.checkEnds(ends, { expect, failOn });
   });
@@ -167,7 +168,7 @@ async function overHttp({ config, flags, filter }: Replay, to: URL): Promise<voi
     const recording = from === '-' ? process.stdin : from;
     const answers = recording
       ? await replayOverHttp(await recordingSource(recording, { filter, isReadTwice: asNew, signal }), how)
-      : await withDatabase(config, (store) => replayOverHttp(databaseSource(store, filter), how));
+      : await withReader(config, (store) => replayOverHttp(databaseSource(store, filter), how));
     const counts = countTable(['answer', 'notifications'], answers.counts);
     if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${counts}`);
     signal.throwIfAborted();

@@ -78,5 +78,5 @@ export async function signingKeys(config: Config, secretFile: string | undefined
   if (secretFile !== undefined) return oneKey(await readSecret(secretFile));
   const known = { fallback: config.WEBHOOK_SECRET, now: systemClock.now() };
   if (!hasDatabase(config)) return storedKeys([], known);
-  return withDatabase(config, async (store) => storedKeys(await store.everySecret(), known));
+  return withDatabase(config, async (store) => storedKeys(await store.secrets.all(), known));
 }

@@ -91,7 +91,10 @@ function stream({ store, watch, clock }: Inspected): RequestHandler {
   };
   const look = async (): Promise<number> => {
     // The newest event shows what came and was handled between two looks.
-    const looks = Promise.all([store.overview(), store.search({}, { limit: 1, reach: 1 })]);
+    const looks = Promise.all([
+      store.reports.overview(),
+      store.queue.search({ filter: {}, stretch: { limit: 1, reach: 1 } }),
+    ]);
     const found = await looks.catch(() => undefined); // pages say themselves that the store cannot be reached
     if (!found) return EVERY_MS;
     const [{ pending, running, dead, quarantined }] = found;

@@ -15,7 +15,7 @@ export interface Concern {
 }
 
 /** What is known of the service, and what of that needs attention. */
-export async function stats(sources: Sources, asked = sources.store.overview()) {
+export async function stats(sources: Sources, asked = sources.store.reports.overview()) {
   const snapshot = await snapshotOf(sources, asked);
   const now = sources.clock.now();
   return { ...snapshot, concerns: concernsOf(snapshot, now), well: wellOf(snapshot, now) };

@@ -156,7 +156,9 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: async ({ webhook, before, all }) => {
         if (webhook === undefined && before === undefined && !all)
           throw new RefusedError(400, 'say which notifications: webhook or before, or all: true');
-        return { dropped: await store.dropQuarantined(before ?? Number.MAX_SAFE_INTEGER, webhook) };
+        return {
+          dropped: await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook }),
+        };
       },
     }),
     endpoint({
@@ -182,7 +184,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
       input: z.object({ reason: reasonText }),
       run: async ({ reason }, source) => {
-        await store.pause({ reason, by: `admin at ${source}` });
+        await store.queue.pause({ reason, by: `admin at ${source}` });
         return { paused: true };
       },
     }),
@@ -191,7 +193,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       path: '/resume',
       summary: 'Resumes handling after a pause.',
       run: async () => {
-        const resumed = await store.resume();
+        const resumed = await store.queue.resume();
         wake();
         return { resumed };
       },
@@ -202,11 +204,11 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       summary: 'Forgets an instance that is gone for good and was not seen for 30 seconds.',
       input: z.object({ name: z.string().max(200) }),
       run: async ({ name }) => {
-        const instance = (await store.instances()).find((one) => one.name === name);
+        const instance = (await store.reports.instances()).find((one) => one.name === name);
         if (!instance) throw new RefusedError(404, 'there is no such instance');
         if (!isAway(instance, clock.now()))
           throw new RefusedError(409, 'it was seen a moment ago: stop it, and it is gone');
-        await store.leave(name);
+        await store.reports.leave({ name });
         return { forgotten: name };
       },
     }),

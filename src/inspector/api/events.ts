@@ -65,7 +65,7 @@ const NEIGHBOURS = 5;
 
 /** `next` is the `before` of the next page. A search that finds less than `limit` events may not have looked at all events yet. */
 export async function events({ store }: Inspected, filter: EventFilter, stretch: Stretch) {
-  const found = await store.search(filter, stretch);
+  const found = await store.queue.search({ filter, stretch });
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
@@ -74,13 +74,16 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
  * events around it.
  */
 export async function event({ store }: Inspected, id: string) {
-  const [found, timeline] = await Promise.all([store.event(id), store.timeline(id, NEIGHBOURS)]);
+  const [found, timeline] = await Promise.all([
+    store.queue.event({ id }),
+    store.queue.timeline({ id, each: NEIGHBOURS }),
+  ]);
   if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
   const [attempts, running, steps, state] = await Promise.all([
-    store.attempts(id),
-    store.running(id),
-    store.steps(id),
-    store.state(found.resource),
+    store.queue.attempts({ id }),
+    store.queue.running({ id }),
+    store.queue.steps({ id }),
+    store.queue.state({ resource: found.resource }),
   ]);
   return {
     ...eventJson(found),

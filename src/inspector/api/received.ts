@@ -33,7 +33,7 @@ export function receivedOf({ store, clock }: Inspected) {
   const nextLook = () => {
     look ??= pause(clock, EVERY_MS).then(() => {
       look = undefined;
-      return store.lastSeq();
+      return store.queue.lastSeq();
     });
     return look;
   };
@@ -42,15 +42,15 @@ export function receivedOf({ store, clock }: Inspected) {
     if (after === 'start') return START;
     if (after === 'now' || typeof after === 'number') {
       const time = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-      let seq = (await store.lastSeq()) + 1;
+      let seq = (await store.queue.lastSeq()) + 1;
       for (;;) {
-        const first = await store.firstSince(seq, time);
-        if (first === undefined) return (await store.receiptBefore(seq)) ?? START;
+        const first = await store.queue.firstSince({ seq, time });
+        if (first === undefined) return (await store.queue.receiptBefore({ seq })) ?? START;
         seq = first;
       }
     }
     const [seq = 0, receivedAt = 0] = after.split('-').map((part) => Number.parseInt(part, 36));
-    const found = seq === 0 ? START : await store.receiptBefore(seq + 1);
+    const found = seq === 0 ? START : await store.queue.receiptBefore({ seq: seq + 1 });
     if (found?.seq === seq && found.receivedAt === receivedAt) return found;
     const time = new Date(receivedAt).toISOString();
     throw new RefusedError(
@@ -67,10 +67,10 @@ export function receivedOf({ store, clock }: Inspected) {
     let place = await receiptOf(after);
     let from = place.seq; // behind it may be places of transactions that came to nothing
     for (;;) {
-      let upTo = await store.lastSeq();
+      let upTo = await store.queue.lastSeq();
       // For a few, too: ten readers of a busy receiver would ask for each event.
       for (let few = upTo < from + limit; few && mayWait(); few = upTo <= from) upTo = await nextLook();
-      const { list, last, next } = await store.receivedPage({ filter, after: from, limit, upTo });
+      const { list, last, next } = await store.queue.receivedPage({ filter, after: from, limit, upTo });
       place = last ?? place;
       from = next ?? upTo;
       if (list.length === 0 && mayWait()) continue;

@@ -13,7 +13,7 @@ const MOST_GROUPS = 100;
  * and a filter of that name; `next_at` is when the next of those that wait is tried again; `more` counts further groups.
  */
 export async function problemList({ store }: Inspected) {
-  const found = await store.problems();
+  const found = await store.queue.problems();
   return {
     problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, ...group }) => ({
       ...group,
@@ -39,7 +39,7 @@ export async function channelList(
   { store }: Inspected,
   { state, after, limit }: z.output<typeof channelsQuery>,
 ) {
-  const found = await store.channels({ state, after: after && `${PREFIX}${after}`, limit });
+  const found = await store.reports.channels({ state, after: after && `${PREFIX}${after}`, limit });
   const list = found.channels.map(({ resource, siteId, since, event, state: now }) => ({
     channel_id: resource.slice(PREFIX.length),
     site_id: siteId,
@@ -54,7 +54,7 @@ export async function channelList(
 /** Refused requests of all processes by reason, webhook and network: the last ones first. `more` counts further groups. */
 export async function refusals({ watch, store }: Inspected) {
   await watch.report();
-  const found = await store.refusals();
+  const found = await store.reports.refusals();
   return {
     refusals: found.slice(0, MOST_GROUPS).map(refusalJson),
     more: Math.max(0, found.length - MOST_GROUPS),
@@ -90,7 +90,7 @@ const NEWEST_QUARANTINED = 100;
 const LONGEST_BODY = 4000;
 
 export async function quarantine({ store }: Inspected) {
-  const { total, webhooks, newest } = await store.quarantineSummary(NEWEST_QUARANTINED);
+  const { total, webhooks, newest } = await store.quarantine.summary({ newest: NEWEST_QUARANTINED });
   return {
     total,
     webhooks: webhooks.map(({ webhookId, notifications, firstAt, lastAt }) => ({

@@ -36,7 +36,7 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
  */
 export async function snapshotOf(
   { store, watch, clock, config }: Sources,
-  asked: ReturnType<EventStore['overview']>,
+  asked: ReturnType<EventStore['reports']['overview']>,
 ) {
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
@@ -48,13 +48,13 @@ export async function snapshotOf(
       asked,
       newestReceipt(store, 1),
       // They may be sealed under another key: the service goes on with those that it holds.
-      store.secrets().catch(ifUnavailable(() => undefined)),
+      store.secrets.live().catch(ifUnavailable(() => undefined)),
       problemOfCommits(store, clock),
-      store.stats(now - HOUR_MS, 'minute'),
-      watch ? watch.ofDay(store, now) : store.stats(now - DAY_MS, 'kind'),
+      store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
+      watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
       failingNow(store, lately),
-      store.instances(),
-      store.refusals(),
+      store.reports.instances(),
+      store.reports.refusals(),
       store.size(),
     ]);
   const { pending, running, dead, paused } = overview;
@@ -140,7 +140,7 @@ type Span = z.output<typeof spanQuery>['span'];
 export async function series({ store, watch, clock }: Inspected, { span }: z.output<typeof spanQuery>) {
   await watch.report();
   const now = clock.now();
-  return seriesOf(await store.stats(now - SPANS[span].ms, 'minute'), span, now);
+  return seriesOf(await store.reports.stats({ since: now - SPANS[span].ms, by: 'minute' }), span, now);
 }
 
 /**
@@ -179,17 +179,17 @@ const ifUnavailable =
 
 /** Why the store could not commit just now, in the words of the database; undefined if it could. */
 const problemOfCommits = (store: EventStore, clock: Sources['clock']) =>
-  commits(store, clock).then(
+  commits(store.queue, clock).then(
     (hasCommitted) => (hasCommitted ? undefined : 'a commit takes longer than a second'),
     ifUnavailable(({ message }) => message.replace(/^the store cannot do this now: /, '')),
   );
 
 /** The groups of events that wait after a failure, of kinds of which a run failed since a time. */
 async function failingNow(store: EventStore, since: number) {
-  const sums = await store.stats(since, 'kind');
+  const sums = await store.reports.stats({ since, by: 'kind' });
   const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
   if (kinds.size === 0) return [];
-  return (await store.problems())
+  return (await store.queue.problems())
     .filter(({ kind, status }) => status === 'pending' && kinds.has(slotOf(kind)))
     .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
 }
@@ -199,7 +199,7 @@ export const NEAR = 1000;
 
 /** When the newest event, or the newest of a webhook, came in; undefined if none of the newest `reach` events is one. */
 export async function newestReceipt(store: EventStore, reach: number, webhook?: string) {
-  const { events } = await store.search({ webhook }, { limit: 1, reach });
+  const { events } = await store.queue.search({ filter: { webhook }, stretch: { limit: 1, reach } });
   return events[0]?.receivedAt;
 }
 

@@ -21,13 +21,13 @@ export interface Change {
 /** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
 function change({ store, wake }: Parts, filter: EventFilter, wanted: Change, options: BulkOptions = {}) {
   const { verb, reason = '', resetSteps } = wanted;
-  if (verb === 'replay') return store.replay(filter, { ...options, resetSteps, onReady: wake });
-  return store.dismiss(filter, reason, options);
+  if (verb === 'replay') return store.queue.replay(filter, { ...options, resetSteps, onReady: wake });
+  return store.queue.dismiss(filter, reason, options);
 }
 
 /** Replays or dismisses one event. @returns its id, and that one was changed */
 export async function changeOne(parts: Parts, id: string, wanted: Change) {
-  const event = await parts.store.event(id);
+  const event = await parts.store.queue.event({ id });
   if (!event) throw new RefusedError(404, 'there is no such event');
   const isReplay = wanted.verb === 'replay';
   if (isReplay && event.body === undefined)
@@ -43,7 +43,7 @@ const STEPS = 5;
 
 /** How many events a verb would change, of all or of the newest 100,000. */
 export async function countFor(verb: Verb, { store }: Pick<Parts, 'store'>, filter: EventFilter) {
-  const { replayable, dismissible, isAll } = await store.tally(filter, STEPS);
+  const { replayable, dismissible, isAll } = await store.queue.tally(filter, STEPS);
   return { events: verb === 'replay' ? replayable : dismissible, isAll };
 }
 

@@ -47,9 +47,9 @@ export async function webhooks(inspected: Inspected) {
   const { store, config, watch, clock } = inspected;
   await watch.report();
   const [ever, secrets, refusals] = await Promise.all([
-    store.everySecret(),
-    store.secrets(),
-    store.refusals(),
+    store.secrets.all(),
+    store.secrets.live(),
+    store.reports.refusals(),
   ]);
   const newest = Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
   const { webhooks: known, unknown = null } = await inspected.registered(newest);

@@ -39,11 +39,11 @@ async function listed(inspected: Inspected, query: object) {
   const { before, upto, ...filters } = parsed(listQuery, query);
   const { store } = inspected;
   const filter = filterIn(filters);
-  const upTo = upto ?? (await store.lastSeq());
+  const upTo = upto ?? (await store.queue.lastSeq());
   const [list, matching, fresh] = await Promise.all([
     events(inspected, filter, { after: before, limit: LIMIT, upTo }),
-    store.tally(filter, 1),
-    store.tally({ ...filter, newerThan: upTo }, 1),
+    store.queue.tally(filter, 1),
+    store.queue.tally({ ...filter, newerThan: upTo }, 1),
   ]);
   // If the page is not full, there are more events to search, but not necessarily more that match.
   const isCutOff = list.next !== null && list.events.length < LIMIT;

@@ -51,7 +51,7 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   };
   for (const [path, page] of Object.entries(pages)) {
     router.get(path, async (req, res) => {
-      const asked = store.overview();
+      const asked = store.reports.overview();
       const [{ view, ...data }, overview] = await Promise.all([page(req, res, asked), asked]);
       const nav = { at: path.split('/')[1], dead: overview.dead, quarantined: overview.quarantined };
       render(res, view, { nav, now: clock.now(), ...data });

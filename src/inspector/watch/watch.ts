@@ -94,9 +94,9 @@ export class Watch implements Observer {
     const { store, config, clock, log } = needs;
     this.#needs = needs;
     const stop = repeat(clock, 0, async () => {
-      const overview = await store.overview().catch(() => undefined); // the report that follows says why
+      const overview = await store.reports.overview().catch(() => undefined); // the report that follows says why
       if (overview) this.#count('backlog', overview.pending);
-      const secrets = await store.everySecret().catch(() => undefined); // under another key, those of before count
+      const secrets = await store.secrets.all().catch(() => undefined); // under another key, those of before count
       if (secrets) this.#ours = new Set(secrets.map(({ webhookId }) => webhookId));
       await this.#report(needs);
       return EVERY_MS;
@@ -104,7 +104,7 @@ export class Watch implements Observer {
     return async () => {
       stop();
       const left = this.#report(needs)
-        .then(() => store.leave(config.INSTANCE_NAME))
+        .then(() => store.reports.leave({ name: config.INSTANCE_NAME }))
         .catch((error) => log.warn({ error: messageOf(error) }, 'the stop could not be reported'));
       await within(clock, PATIENCE_MS, left);
     };
@@ -118,7 +118,7 @@ export class Watch implements Observer {
   /** What all processes have stored of each kind in a day. It is up to ten seconds old, as a day has many rows to add up. */
   async ofDay(store: EventStore, now: number): Promise<readonly Sum[]> {
     if (!this.#day || now - this.#day.readAt >= EVERY_MS)
-      this.#day = { readAt: now, sums: await store.stats(now - DAY_MS, 'kind') };
+      this.#day = { readAt: now, sums: await store.reports.stats({ since: now - DAY_MS, by: 'kind' }) };
     return this.#day.sums;
   }
 
@@ -136,7 +136,7 @@ export class Watch implements Observer {
     const { startedAt } = this;
     try {
       const instance = { name: config.INSTANCE_NAME, version: kitVersion, startedAt, running: running() };
-      await store.report({ instance, stats, refusals });
+      await store.reports.report({ instance, stats, refusals });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');
       for (const one of stats) this.#addCounted(one);

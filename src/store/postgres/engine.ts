@@ -3,9 +3,8 @@ import type pg from 'pg';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
-import type { Engine, StoreOptions } from '../engine.ts';
-import { operationsOf } from '../operations.ts';
-import { readsOf } from '../reads.ts';
+import type { DatabaseSize, Engine, StoreOptions } from '../engine.ts';
+import { operationsOf, readsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { isDirect, Servers } from './servers.ts';
@@ -34,12 +33,12 @@ const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
 export async function openPostgres(options: StoreOptions): Promise<Engine> {
-  const { clock, mustExist } = options;
+  const { clock } = options;
   const servers = new Servers(options.DATABASE_URL, options.DATABASE_POOL);
   const operations: Readonly<Record<string, Operate>> = operationsOf(postgres);
   const reads: Readonly<Record<string, Operate>> = readsOf(postgres);
   await opening(servers, NAME, () =>
-    inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, mustExist)),
+    inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, options)),
   );
   const attempt = async (begin: string, operate: Operate | undefined, input: unknown): Promise<unknown> => {
     for (let tries = 1; ; tries++) {
@@ -57,17 +56,16 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
     }
   };
   const underWay = new Set<Promise<unknown>>();
-  const doing = (work: Promise<unknown>): never => {
+  const doing = <T>(work: Promise<T>): Promise<T> => {
     const ended = () => void underWay.delete(work);
     underWay.add(work);
     work.then(ended, ended);
-    return work as never;
+    return work;
   };
   return {
-    write: (name, input) =>
-      doing(attempt(WRITING, operations[name], { ...(input as object), now: clock.now() })),
+    write: (name, input) => doing(attempt(WRITING, operations[name], { ...input, now: clock.now() })),
     read: (name, input) => doing(attempt(READING, reads[name], input)),
-    size: () => doing(attempt(READING, sizeOf, {})),
+    size: () => doing(attempt(READING, sizeOf, {})) as Promise<DatabaseSize>,
     async compact() {}, // what was deleted is the server's to remove
     async close() {
       await Promise.allSettled(underWay); // a pool that ends forgets those who wait for a connection
@@ -177,11 +175,11 @@ const NOTHING =
 const NAME = 'the database of DATABASE_URL';
 
 /** @throws KitError STORE_UNUSABLE if the schema is of a newer version, or not there although it must be */
-async function prepare(servers: Servers, db: Db, mustExist = false): Promise<void> {
+async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreOptions): Promise<void> {
   const version = await versionOf(db);
   if (version === VERSION) return; // starting beside others waits for nobody
-  refuseVersion(NAME, version);
   if (version === 0 && mustExist) throw new KitError('STORE_UNUSABLE', NOTHING);
+  refuseVersion(NAME, version, readOnly ? VERSION : 0);
   await inTransaction(servers, MIGRATING, async (own) => {
     const now = await versionOf(own); // another process may have been first
     refuseVersion(NAME, now);

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import { inOrder } from '../queue/lanes.ts';
-import type { Arrival, recordOperations } from '../queue/record.ts';
+import { type Arrival, recordOperations } from '../queue/record.ts';
 import { IS_OURS } from '../schema.ts';
 import type { Giving, ToQuarantine } from '../stored.ts';
 
@@ -13,7 +14,20 @@ export interface Entry extends ToQuarantine {
   readonly receivedAt: number;
 }
 
-export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof recordOperations>) {
+/** Which entries to remove for good: those that came before a time, of one webhook or all. */
+export interface Dropping {
+  readonly before: number;
+  readonly webhook?: string | undefined;
+}
+
+/** The name of an entry. */
+export const digestOf = (token: string) => hash('sha256', token);
+
+/** How many entries are dropped in one commit. */
+export const DROPPED = 500;
+
+export function quarantineOperations(d: Dialect) {
+  const { record } = recordOperations(d);
   const add = insert(
     d,
     'quarantine',
@@ -32,11 +46,11 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`;
 
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
-    WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before ORDER BY seq LIMIT $limit) RETURNING seq`;
+    WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before ORDER BY seq LIMIT ${DROPPED}) RETURNING seq`;
 
   return {
     /** Keeps entries, each once. */
-    async quarantine(db: Db, { list }: { list: readonly Entry[] }): Promise<void> {
+    async keep(db: Db, { list }: { list: readonly Entry[] }): Promise<void> {
       for (const entry of list) await db.each(add, [entry]);
     },
 
@@ -51,13 +65,13 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
     },
 
     /** Removes the oldest entries of a webhook, or of all, that came before a time. @returns how many */
-    async drop(db: Db, which: { webhook?: string | undefined; before: number; limit: number }) {
+    async drop(db: Db, which: Dropping) {
       return (await db.all(drop, which)).length;
     },
 
     /** Moves an entry to the events with all its deliveries. @returns whether it is new there; undefined if it is not in quarantine */
-    async admit(db: Db, token: { readonly digest: string }) {
-      const [entry] = await db.each<Arrival>(takeOut, [token]);
+    async admit(db: Db, { token }: { readonly token: string }) {
+      const [entry] = await db.each<Arrival>(takeOut, [{ digest: digestOf(token) }]);
       if (!entry) return undefined;
       const [isNew = false] = await record(db, { list: [entry] });
       return { isNew, id: entry.id, resource: entry.resource };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { slotOf } from '../../notification/kinds.ts';
 import type { Db, Dialect } from '../dialect.ts';
-import type { Claim, ClaimRequest, StateValue } from '../stored.ts';
+import type { Claim, ClaimRequest, Pause, StateValue } from '../stored.ts';
 import { firstReady, freeing, inOrder, type Lane, type LeaseKey, named } from './lanes.ts';
 
 const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
@@ -96,13 +96,13 @@ export function claimOperations(d: Dialect) {
       return renewed.map((one) => one.lease);
     },
 
-    /** No claim leases anything from then on, in any process. @param value a `Pause` as JSON */
-    async pause(db: Db, pause: { readonly value: string }): Promise<void> {
-      await db.all(pauseClaims, pause);
+    /** From then on no process starts a handler; those that run end. Receiving goes on. */
+    async pause(db: Db, { reason, by, now }: Omit<Pause, 'since'> & { readonly now: number }): Promise<void> {
+      await db.all(pauseClaims, { value: JSON.stringify({ reason, by, since: now } satisfies Pause) });
     },
 
-    /** @returns whether handling was paused */
-    async resume(db: Db, _: object): Promise<boolean> {
+    /** Handlers start again. @returns whether handling was paused */
+    async resume(db: Db): Promise<boolean> {
       return (await db.all("DELETE FROM meta WHERE name = 'paused' RETURNING name")).length > 0;
     },
   };

@@ -70,7 +70,7 @@ export function recordOperations(d: Dialect) {
      * Commits a count, as SQLite writes no page that does not change. It adds no row to the tables that an ack writes to, but takes the
      * same locks on them, in the same order.
      */
-    async ping(db: Db, _: object): Promise<void> {
+    async ping(db: Db): Promise<void> {
       for (const sql of ping) await db.all(sql);
     },
   };

@@ -43,8 +43,8 @@ export function releasing(d: Dialect, condition: string) {
 export function releasingHeld(d: Dialect) {
   const makeReady = releasing(d, 'held_by = $held_by');
   const held = `SELECT seq, resource, received_at FROM events WHERE held_by = $held_by AND next_at = $held_by
-    ORDER BY event_time, seq LIMIT $limit`;
-  return async (db: Db, replay: Held & { readonly limit: number }): Promise<string[]> =>
+    ORDER BY event_time, seq LIMIT ${WAVE}`;
+  return async (db: Db, replay: Held): Promise<string[]> =>
     makeReady(db, await db.all<Due>(held, replay), replay);
 }
 
@@ -107,3 +107,6 @@ export function resetOperations(d: Dialect) {
 
 /** How long the reset events wait if the process ends before it makes them ready. */
 export const HOLD_MS = 3_600_000;
+
+/** How many events are woken, reset, released or dismissed in one commit. */
+export const WAVE = 500;

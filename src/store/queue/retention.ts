@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { type Clock, repeat } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
-import type { EventStore } from '../event-store.ts';
+import type { Queue } from './queue.ts';
 
 interface RetentionOptions {
-  readonly store: Pick<EventStore, 'prune'>;
+  readonly store: { readonly queue: Pick<Queue, 'prune'> };
   readonly clock: Clock;
   readonly log: Logger;
   readonly days: number;
@@ -22,7 +22,7 @@ export function keepFor({ store, clock, log, days }: RetentionOptions): () => vo
   return repeat(clock, 0, async () => {
     let pruned = 0;
     try {
-      pruned = await store.prune(clock.now() - days * DAY_MS, STEP);
+      pruned = await store.queue.prune({ before: clock.now() - days * DAY_MS, limit: STEP });
     } catch (error) {
       log.error({ error: messageOf(error) }, 'cannot prune; trying again in an hour');
     }

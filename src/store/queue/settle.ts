@@ -69,6 +69,8 @@ export function settleOperations(d: Dialect) {
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
 
+  const storedStep = 'SELECT result FROM steps WHERE event = $event AND name = $name';
+
   /** The lanes whose leases are still those of the keys, by lease. Locks them. */
   const heldOf = async (db: Db, keys: readonly LeaseKey[]): Promise<ReadonlyMap<string, LeasedLane>> => {
     const lanes = await db.each<LeasedLane>(lockLanes, named(keys.map(({ resource }) => resource)));
@@ -106,11 +108,18 @@ export function settleOperations(d: Dialect) {
       }));
     },
 
-    /** Stores the result of a step while its lease is the owner's, unless there is one. */
-    async saveStep(db: Db, step: LeaseKey & DoneStep): Promise<void> {
-      if ((await heldOf(db, [step])).size > 0) await db.each(addStep, [{ ...step, event: step.seq }]);
+    /**
+     * Stores the result of a step while its lease is the owner's, unless there is one.
+     * @returns the stored result, this one or an earlier one; undefined if none is stored
+     */
+    async saveStep(db: Db, { name, result, ...lease }: LeaseKey & DoneStep) {
+      const row = { event: lease.seq, name, result };
+      if ((await heldOf(db, [lease])).size > 0) await db.each(addStep, [row]);
+      const [stored] = await db.all<Pick<DoneStep, 'result'>>(storedStep, row);
+      return stored && { result: stored.result ?? null };
     },
 
+    /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
     async deleteState(db: Db, lane: Lane): Promise<number> {
       return (await db.all('DELETE FROM state WHERE resource = $resource RETURNING name', lane)).length;
     },

@@ -2,12 +2,16 @@ import type { Db, Dialect } from '../dialect.ts';
 import { READY } from '../schema.ts';
 import type { DeadEvent } from '../stored.ts';
 import { freeing, type Lane, LEASED, type LeasedLane, named, opening } from './lanes.ts';
-import { type Due, type Held, lockingIdle, releasing, releasingHeld } from './reset.ts';
+import { type Due, type Held, lockingIdle, releasing, releasingHeld, WAVE } from './reset.ts';
 import { type End, ending } from './settle.ts';
 
 /** After so many crashes in a life of an event, it is dead. */
 const MOST_CRASHES = 5;
 const LOST = 'its process crashed, or did not renew its lease in time';
+
+/** How many leases are recovered, and how many ready events looked at for a lane, in one commit: acks come through in between. */
+const RECOVERED = 200;
+const SWEPT = 1000;
 
 /** How long a suspect may be ready until the next one has its turn: perhaps no process has a handler for its kind. */
 const SUSPECT_MS = 60_000;
@@ -19,7 +23,7 @@ export function wakeOperations(d: Dialect) {
   const freeLanes = freeing(d);
   const endStarts = ending(d);
   const due = `SELECT seq, resource, received_at FROM events WHERE held_by IS NULL AND next_at <= ${d.now} AND crashes < 2
-    ORDER BY held_by, next_at LIMIT $limit`;
+    ORDER BY held_by, next_at LIMIT ${WAVE}`;
   const left = `SELECT held_by FROM events WHERE held_by <= ${d.now} AND next_at IS NOT NULL ORDER BY held_by LIMIT 1`;
   // `coalesce` and BETWEEN keep the planner off events_waiting, which it would scan whole.
   const wakeDue = releasing(d, `coalesce(next_at, 0) BETWEEN 1 AND ${d.now}`);
@@ -37,11 +41,11 @@ export function wakeOperations(d: Dialect) {
     WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
       AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`;
   const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after
-    ORDER BY resource, event_time LIMIT $limit`;
+    ORDER BY resource, event_time LIMIT ${SWEPT}`;
   const byLane = d.rows('resource text');
   const there = `SELECT lanes.resource FROM ${byLane.beside}lanes WHERE ${byLane.is('lanes.resource')}`;
   const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
-    ORDER BY until LIMIT $limit ${d.skipLocked}`;
+    ORDER BY until LIMIT ${RECOVERED} ${d.skipLocked}`;
   const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
   const readLost = `SELECT events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts,
     starts + 1 AS attempt, attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, ${lost.lease} AS lease, ${lost.owner} AS owner,
@@ -63,12 +67,12 @@ export function wakeOperations(d: Dialect) {
 
   return {
     /** Makes events ready whose time has come, and some of those that a replay holds whose process has ended. @returns their resources */
-    async wake(db: Db, { limit, now }: { limit: number; now: number }): Promise<string[]> {
+    async wake(db: Db, { now }: { now: number }): Promise<string[]> {
       const suspects = await dueSuspects(db, now);
-      const events = [...(await db.all<Due>(due, { limit, now })), ...suspects];
+      const events = [...(await db.all<Due>(due, { now })), ...suspects];
       const woken = await wakeDue(db, events, { now });
       const [replay] = await db.all<Held>(left, { now });
-      return replay ? [...woken, ...(await release(db, { ...replay, limit }))] : woken;
+      return replay ? [...woken, ...(await release(db, replay))] : woken;
     },
 
     /** Where nobody has claimed the ready suspect for a minute, sets it back to waiting, behind the other suspects. */
@@ -81,13 +85,13 @@ export function wakeOperations(d: Dialect) {
      * Opens lanes for ready events that have none, from one resource on. There should be none.
      * @returns how many, and where the next step goes on; undefined after the last
      */
-    async sweep(db: Db, step: { readonly after: string; readonly limit: number }) {
+    async openStrays(db: Db, step: { readonly after: string }) {
       const ready = await db.all<Omit<Due, 'seq'>>(stray, step);
       const lanes = named(ready.map(({ resource }) => resource));
       const known = new Set((await db.each<Lane>(there, lanes)).map(({ resource }) => resource));
       const strays = ready.filter(({ resource }) => !known.has(resource));
       await open(db, strays);
-      const next = ready.length < step.limit ? undefined : ready.at(-1)?.resource;
+      const next = ready.length < SWEPT ? undefined : ready.at(-1)?.resource;
       return { opened: lanes.length - known.size, next };
     },
 
@@ -95,8 +99,8 @@ export function wakeOperations(d: Dialect) {
      * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
      * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready, and what is dead
      */
-    async recover(db: Db, { held, maxAttempts, limit, now }: Recovery & { limit: number; now: number }) {
-      const lost = await db.all<LeasedLane>(expired, { limit, now, held });
+    async recover(db: Db, { held, maxAttempts, now }: Recovery & { now: number }) {
+      const lost = await db.all<LeasedLane>(expired, { now, held });
       const rows = lost.map(({ event, ...lane }) => ({ ...lane, seq: event }));
       const ends = (await db.each<LostRow>(readLost, rows)).map((event) => {
         const isDead = event.crashes >= MOST_CRASHES || event.attempts >= maxAttempts;

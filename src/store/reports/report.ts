@@ -111,7 +111,8 @@ export interface Sum {
   readonly slowest: number;
 }
 
-export function reportReads() {
+/** What processes have told. */
+export function countReads() {
   return {
     /** Sums of what all processes have stored since a time, by minutes or kinds. */
     async stats(
@@ -126,10 +127,12 @@ export function reportReads() {
       return rows.map((row) => ({ ...row, count: Number(row.count) }));
     },
 
-    instances: (db: Db, _: object) =>
+    /** The processes that were seen within an hour and did not stop in order, by name. */
+    instances: (db: Db) =>
       db.all<Instance>('SELECT name, version, started_at, seen_at, running FROM instances ORDER BY name'),
 
-    refusals: async (db: Db, _: object): Promise<Refusals[]> => {
+    /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
+    refusals: async (db: Db): Promise<Refusals[]> => {
       const columns = 'reason, webhook_id, network, first_at, last_at, count';
       const rows = await db.all<Refusals>(`SELECT ${columns} FROM refusals ORDER BY last_at DESC`);
       return rows.map((row) => ({ ...row, count: Number(row.count) }));

@@ -26,6 +26,11 @@ export async function secretsOf(
   });
 }
 
+export const secretReads = () => ({
+  keyCheck: (db: Db) => keyCheck(db),
+  secrets: (db: Db, keyed: Keyed) => secretsOf(db, keyed),
+});
+
 export function secretOperations(d: Dialect) {
   // What seals waits for another process that changes the key, and reads afterwards.
   const lockKeyCheck = `${KEY_CHECK} ${d.hasLocks ? 'FOR UPDATE' : ''}`;

@@ -1,11 +1,11 @@
+import type { Clock } from '../../base/clock.ts';
 import { isUnavailable, KitError } from '../../base/errors.ts';
-import type { Engine } from '../engine.ts';
-import { op } from '../operations.ts';
+import { type Calls, callsOf, type Engine } from '../engine.ts';
 import type { WebhookSecret } from '../stored.ts';
 import { adoptNextKey, type KeySource, makeKey, nextKeyPathOf, readKey, theKey } from './key-file.ts';
-import { isKeyOf } from './sealed.ts';
+import { isKeyOf, secretOperations, secretReads } from './sealed.ts';
 
-export type Vault = Awaited<ReturnType<typeof openVault>>;
+export type Secrets = Awaited<ReturnType<typeof openSecrets>>;
 
 const WRONG_KEY =
   'the stored secrets do not open with this key: give this process the SECRETS_KEY (or key file) that sealed them, and start it again';
@@ -14,11 +14,12 @@ const WRONG_KEY =
  * The webhooks' secrets, sealed. Where another process seals them under a new key in the key file, the vault goes on with that one.
  * @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets
  */
-export async function openVault(engine: Engine, given: KeySource) {
+export async function openSecrets(engine: Engine, given: KeySource, clock: Clock) {
+  const calls = { ...callsOf(secretReads, engine.read), ...callsOf(secretOperations, engine.write) };
   let source = given;
-  const isNew = (await engine.read(op.keyCheck, {})) === undefined;
-  if (isNew) await engine.write(op.addKey, { key: typeof source === 'string' ? makeKey(source) : source });
-  let key = await keyInUse(engine, source);
+  const isNew = (await calls.keyCheck()) === undefined;
+  if (isNew) await calls.addKey({ key: typeof source === 'string' ? makeKey(source) : source });
+  let key = await keyInUse(calls, source);
 
   /** Does something with the key, and again with another one if a process has changed it. */
   const withKey = async <T>(work: (key: Buffer) => Promise<T | undefined>): Promise<T> => {
@@ -26,7 +27,7 @@ export async function openVault(engine: Engine, given: KeySource) {
       const done = await work(key);
       if (done !== undefined) return done;
       try {
-        key = await keyInUse(engine, source);
+        key = await keyInUse(calls, source);
       } catch (cause) {
         if (isUnavailable(cause)) throw cause;
         throw new KitError('STORE_UNAVAILABLE', WRONG_KEY, { cause });
@@ -35,31 +36,49 @@ export async function openVault(engine: Engine, given: KeySource) {
   };
 
   /** All secrets, retired ones too, oldest first. @throws KitError STORE_UNAVAILABLE if they are sealed under a key that is not here */
-  const all = () => withKey((own) => engine.read(op.secrets, { key: own }));
+  const all = () => withKey((own) => calls.secrets({ key: own }));
+  /** Stores a secret with its times, or changes when it retires. */
+  const put = (secret: WebhookSecret) => withKey((own) => calls.putSecret({ ...secret, key: own }));
   return {
     all,
 
-    /** Stores a secret, or changes when it retires. */
-    put: (secret: WebhookSecret) => withKey((own) => engine.write(op.putSecret, { ...secret, key: own })),
+    put,
+
+    /** Stores a secret; several of one webhook are live side by side. A secret that is stored already no longer retires. */
+    add: (webhookId: string, secret: string) =>
+      put({ webhookId, secret, createdAt: clock.now(), retireAt: undefined }),
+
+    /** Ends a secret: from `retireAt` on it verifies nothing. */
+    retire: (webhookId: string, secret: string, retireAt: number) =>
+      put({ webhookId, secret, createdAt: clock.now(), retireAt }),
+
+    /** All secrets that are not retired yet, oldest first. */
+    async live(): Promise<readonly WebhookSecret[]> {
+      const now = clock.now();
+      return (await all()).filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now);
+    },
 
     /**
-     * Seals all secrets under another key. A new key is stored before it is used, and adopted afterwards: if the process ends in between,
+     * Seals all secrets under another key, in one commit, and returns how many. Other processes go on with the new key if it is in the key
+     * file. Nothing of the former key's is left in a SQLite file. A new key is stored before it is used, and adopted afterwards: if the process ends in between,
      * one of the two opens the database.
+     * @param newKey 32 bytes, if the key is given from outside; without it, a new key replaces the one in the key file
      * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round
      */
-    async rekey(newKey: Buffer | undefined): Promise<number> {
+    async rekey(newKey?: Buffer): Promise<number> {
       const path = pathOf(source);
       if ((newKey === undefined) !== (path !== undefined))
         throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
       const next = newKey ?? makeKey(nextKeyPathOf(path ?? ''), path);
-      const sealed = await engine.write(op.rekey, { key, next });
+      const sealed = await calls.rekey({ key, next });
       if (sealed === undefined)
         throw new KitError('STORE_UNAVAILABLE', 'another process changed the key just now: try again');
       if (path === undefined) source = next;
       else adoptNextKey(path);
       key = next;
+      await engine.compact();
       return sealed;
     },
   };
@@ -68,9 +87,9 @@ export async function openVault(engine: Engine, given: KeySource) {
 const pathOf = (source: KeySource) => (typeof source === 'string' ? source : undefined);
 
 /** The key that opens the secrets. If a crash kept that key from its place, this adopts it. */
-async function keyInUse(engine: Engine, source: KeySource): Promise<Buffer> {
+async function keyInUse(calls: Calls<ReturnType<typeof secretReads>>, source: KeySource): Promise<Buffer> {
   const path = pathOf(source);
-  const isKey = async (key: Buffer) => isKeyOf(key, await engine.read(op.keyCheck, {}));
+  const isKey = async (key: Buffer) => isKeyOf(key, await calls.keyCheck());
   // Twice: another process may change the key between a look at the file and one at the database.
   for (let look = 1; look <= 2; look++) {
     const next = path && readKey(nextKeyPathOf(path)); // first, as it may take the other's place meanwhile

@@ -3,8 +3,7 @@ import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
-import { operationsOf, RELAXED } from '../operations.ts';
-import { readsOf } from '../reads.ts';
+import { operationsOf, RELAXED, readsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { advised, closeToOthers, lossAt } from './file.ts';
 
@@ -38,9 +37,11 @@ function openWriter(path: string): Database.Database {
   });
 }
 
-/** Opens a connection for queries, which sees committed data and blocks no writes. @throws KitError STORE_UNUSABLE */
-export function openReader(path: string): Database.Database {
-  return opened(path, 'read', () => {});
+/** Opens a connection for queries, which sees committed data and blocks no writes. @param least the version that the database has at least. @throws KitError STORE_UNUSABLE */
+export function openReader(path: string, least?: number): Database.Database {
+  return opened(path, 'read', (db) => {
+    if (least !== undefined) refuseVersion(path, versionOf(db), least);
+  });
 }
 
 /** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
@@ -192,7 +193,7 @@ type Operate = (db: Db, input: never) => unknown;
 /** A connection. In memory there is one for reads and writes. */
 export function connectionOn(path: string, mode: Mode): Connection {
   const isWriter = mode === 'write';
-  const database = isWriter ? openWriter(path) : openReader(path);
+  const database = isWriter ? openWriter(path) : openReader(path, VERSION);
   const db = statementsOn(database);
   const check = isWriter && path !== IN_MEMORY ? guardFile(path) : () => {};
   const operations: Readonly<Record<string, Operate>> = { ...operationsOf(sqlite), ...readsOf(sqlite) };

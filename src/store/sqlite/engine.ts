@@ -21,16 +21,17 @@ import {
 import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
-export async function openEngine({ DATABASE_URL, clock, threads = true }: StoreOptions): Promise<Engine> {
+export async function openEngine(options: StoreOptions): Promise<Engine> {
+  const { DATABASE_URL, clock, threads = true, readOnly = false } = options;
   const path = pathOf(DATABASE_URL);
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
-  const writer = await open('write');
-  const reader = isInMemory ? writer : await open('read');
+  const writer = await open(readOnly ? 'read' : 'write');
+  const reader = isInMemory || readOnly ? writer : await open('read');
   return {
-    write: (name, input) => writer.request(name, { ...(input as object), now: clock.now() }) as never,
-    read: (name, input) => reader.request(name, input as object) as never,
+    write: (name, input) => writer.request(name, { ...input, now: clock.now() }),
+    read: (name, input) => reader.request(name, input),
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path)),
     async compact() {
       if (!isInMemory) compact(path);

@@ -61,20 +61,23 @@ async function production(
   gapMs = 3_600_000,
 ): Promise<EventStore> {
   const store = await database(operator);
-  await store.addSecret('2yW4KmiG', SECRET);
+  await store.secrets.add('2yW4KmiG', SECRET);
   for (let number = 0; number < 12; number++) {
     const at = first + number * gapMs;
     const event_time = new Date(at).toISOString();
     const common = { webhook_id: '2yW4KmiG', site_id: '9KboGBFu', event_time };
     const state = number % 4 < 2 ? 'channel_active' : 'channel_idle';
-    await store.record(verifiedBody({ event: 'media_updated', media_id: 'UUhbHm6C', ...common }), at + 400);
-    await store.record(
+    await store.queue.record(
+      verifiedBody({ event: 'media_updated', media_id: 'UUhbHm6C', ...common }),
+      at + 400,
+    );
+    await store.queue.record(
       verifiedBody({ event: state, channel_id: `Ny05CE${number % 2}x`, ...common }),
       at + 500,
     );
   }
   for (let ready = await claims(store); ready.length > 0; ready = await claims(store)) {
-    for (const claim of ready) await store.settle(claim, HANDLED);
+    for (const claim of ready) await store.queue.settle(claim, HANDLED);
   }
   return store;
 }
@@ -104,7 +107,10 @@ test('handles the channel events of an afternoon again, and no others, when repl
   await serve();
   expect((await qa.type(dryRun)).stdout).toMatch(/^6 events would be replayed, the first of them:\n/);
   await qa.type(replay);
-  await eventually('all have ended again', async () => (await store.count({ status: 'pending' })) === 0);
+  await eventually(
+    'all have ended again',
+    async () => (await store.queue.count({ status: 'pending' })) === 0,
+  );
   const events = await eventsIn(store, {}, 100);
   const again = events.filter(({ replays }) => replays > 0);
   expect(again).toHaveLength(6);
@@ -133,7 +139,7 @@ test('plays what production recorded on another machine, again and again, when d
   const store = await database();
   const hard = answersOf(await qa.type(playHard));
   expect((hard.accepted ?? 0) + (hard.duplicate ?? 0)).toBeGreaterThan(24);
-  expect(await store.count({})).toBe(48 + (hard.accepted ?? 0));
+  expect(await store.queue.count({})).toBe(48 + (hard.accepted ?? 0));
 });
 
 /** A receiver elsewhere, of which QA has the token to read. */
@@ -151,13 +157,13 @@ test('shows what production received, and sends it on to a receiver here, when t
   qa.configure({ WEBHOOK_SECRET: 'of our own' });
   await serve({ WEBHOOK_SECRET: 'of our own' });
   const bodies = ['one', 'two', 'three'].map((media_id) => verified({ media_id }));
-  for (const body of bodies) await host.service.store.record(body);
+  for (const body of bodies) await host.service.store.queue.record(body);
   expect((await qa.type(`${show} --limit 3`)).stdout.match(/media:\w+/g)).toHaveLength(3);
   await qa.type(record.replace('--json', '--limit 3 --json'));
   expect(ndjson(file('hours.ndjson')).map(({ body }) => body)).toEqual(bodies.map(({ body }) => body));
   expect((await qa.type(`${sendOn} --after start --limit 2`)).stdout.match(/accepted/g)).toHaveLength(2);
   expect((await qa.type(`${sendOn} --limit 1`)).stdout).toMatch(/media:three {2}accepted/);
-  expect(await (await database()).count({})).toBe(3);
+  expect(await (await database()).queue.count({})).toBe(3);
 });
 
 test('keeps a day as a check that fails once an end differs, when done as written', async () => {
@@ -167,7 +173,7 @@ test('keeps a day as a check that fails once an end differs, when done as writte
   );
   const host = await colleague();
   const events = ['media_created', 'media_available', 'media_updated', 'media_deleted', 'channel_idle'];
-  for (const event of events) await host.service.store.record(verified({ event, channel_id: 'c1' }));
+  for (const event of events) await host.service.store.queue.record(verified({ event, channel_id: 'c1' }));
   await qa.type(listen.replace('--json', '--limit 5 --json'));
   for (const command of [update, check, again, cut]) await qa.type(command);
   expect((await qa.type(crash)).stderr).toContain('points at which the process can die');
@@ -206,7 +212,7 @@ test('sends last week again as new, ten times faster, when a receiver is loaded 
   const began = performance.now();
   expect(answersOf(await qa.type(load))).toEqual({ accepted: 24 });
   expect(performance.now() - began).toBeGreaterThan(1100);
-  expect(await store.count({})).toBe(48);
+  expect(await store.queue.count({})).toBe(48);
 });
 
 test('sends one notification, and is refused broken ones, when sent as written', async () => {
@@ -214,7 +220,7 @@ test('sends one notification, and is refused broken ones, when sent as written',
   const faults = others.slice(0, 6);
   const [writeFile = '', asIs = ''] = others.slice(6);
   const store = await database();
-  await store.addSecret('2yW4KmiG', SECRET);
+  await store.secrets.add('2yW4KmiG', SECRET);
   await serve();
   expect((await qa.type(media)).stdout).toMatch(/^status +200$/m);
   expect((await qa.type(thumbnail)).stdout).toMatch(/^status +200$/m);

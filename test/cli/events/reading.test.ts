@@ -32,8 +32,8 @@ test.each([
 ])('shows only those, when filtered by %s', async (filter, expected) => {
   const store = await desk().store();
   const noon = Date.UTC(2026, 10, 19, 12);
-  await store.record(verified({ media_id: 'first', at: noon - 86_400_000 }));
-  await store.record(
+  await store.queue.record(verified({ media_id: 'first', at: noon - 86_400_000 }));
+  await store.queue.record(
     verified({
       media_id: 'other',
       event: 'media_deleted',
@@ -44,19 +44,19 @@ test.each([
     }),
   );
   const event_time = new Date(noon).toISOString();
-  await store.record(verifiedBody({ event: 'channel_idle', channel_id: 'live', event_time }));
-  await store.record(verifiedBody({ media_id: 'nameless' }));
+  await store.queue.record(verifiedBody({ event: 'channel_idle', channel_id: 'live', event_time }));
+  await store.queue.record(verifiedBody({ media_id: 'nameless' }));
   const { stdout } = await desk().events(['list', '--json', ...filter.split(' ')]);
   expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
 });
 
 test('shows one event, when its id is given, with what runs it, its attempts and its payload, and ends with 1 where there is none', async () => {
   const store = await desk().store();
-  const { id } = await store.record(verified());
+  const { id } = await store.queue.record(verified());
   const owner = 'receiver-1';
   const claim = await claimOne(store, { owner });
   expect((await desk().events(['show', id])).stdout).toMatch(/^running +\{.*"instance":"receiver-1"\}$/m);
-  await store.settle(claim, SKIPPED);
+  await store.queue.settle(claim, SKIPPED);
   const { stdout } = await desk().events(['show', id]);
   expect(stdout).toMatch(/^status +skipped$/m);
   expect(stdout).toMatch(/^ {4}"media_id": "media-1",$/m);
@@ -134,7 +134,7 @@ function endedEarlier(hours: number): Promise<void> {
 
 test('removes what ended long enough ago and the filter means, in steps, and nothing when run dry', async () => {
   await desk().fill(450, 3);
-  await (await desk().store()).record(verified());
+  await (await desk().store()).queue.record(verified());
   const tooYoung = await desk().events(['prune', '--older-than', '1h']);
   expect(tooYoung).toMatchObject({ code: 0, stdout: '0 events were pruned\n' });
   await endedEarlier(2);
@@ -143,7 +143,7 @@ test('removes what ended long enough ago and the filter means, in steps, and not
   expect(await bodies()).toBe(451);
   expect((await desk().events(filter)).stdout).toBe('150 events were pruned\n');
   expect(await bodies()).toBe(301);
-  expect(await (await desk().store()).count({ resource: 'media:media001' })).toBe(150);
+  expect(await (await desk().store()).queue.count({ resource: 'media:media001' })).toBe(150);
   const rest = await desk().events(['prune', '--older-than', '1ms', '--json']);
   expect(JSON.parse(rest.stdout)).toEqual({ pruned: 300, dry_run: false });
   expect(await bodies()).toBe(1);

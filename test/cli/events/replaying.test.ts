@@ -17,8 +17,12 @@ jest.setTimeout(90_000); // processes on a busy machine
 test('changes nothing, when run dry, and shows how many it would be and the first few', async () => {
   await desk().fill(8);
   const store = await desk().store();
-  await store.prune(Date.now() + 1, 1, [present((await eventsIn(store, {}, 8)).at(-1)).seq]);
-  await store.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
+  await store.queue.prune({
+    before: Date.now() + 1,
+    limit: 1,
+    among: [present((await eventsIn(store, {}, 8)).at(-1)).seq],
+  });
+  await store.queue.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
   const { code, stdout, stderr } = await desk().events(['replay', '--dry-run']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^7 events would be replayed, the first of them:\n/);
@@ -26,7 +30,7 @@ test('changes nothing, when run dry, and shows how many it would be and the firs
   expect(stderr).toBe(
     '1 more are pending or running: they are handled anyway\n1 more cannot be replayed: their bodies were pruned\n',
   );
-  expect(await store.count({ status: 'handled' })).toBe(8);
+  expect(await store.queue.count({ status: 'handled' })).toBe(8);
   const json = JSON.parse((await desk().events(['replay', '--dry-run', '--json'])).stdout);
   expect(json).toMatchObject({ dry_run: true, replayable: 7, under_way: 1, pruned: 1 });
 });
@@ -42,13 +46,13 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
   await desk().fill(1);
   const store = await desk().store();
   const [{ id = '' } = {}] = await eventsIn(store, {}, 1);
-  await store.replay({});
+  await store.queue.replay({});
   await doSteps(store, id, { announce: '1' }, HANDLED);
   await desk().events(['replay', '--all']);
-  expect(await store.steps(id)).toHaveLength(1);
+  expect(await store.queue.steps({ id })).toHaveLength(1);
   await settleAll(store, HANDLED);
   await desk().events(['replay', '--all', '--reset-steps']);
-  expect(await store.steps(id)).toEqual([]);
+  expect(await store.queue.steps({ id })).toEqual([]);
 });
 
 describe('over HTTP', () => {
@@ -105,7 +109,9 @@ describe('a replay in rounds', () => {
 
   /** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
   async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
-    const { status, nextAttemptAt } = only((await store.search({}, { limit: 1 }, 'oldest')).events);
+    const { status, nextAttemptAt } = only(
+      (await store.queue.search({ filter: {}, stretch: { limit: 1 }, order: 'oldest' })).events,
+    );
     if (status !== 'pending') return 'not reset';
     return nextAttemptAt === undefined ? 'ready' : 'held';
   }

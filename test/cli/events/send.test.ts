@@ -25,8 +25,8 @@ const BODY = '{ "event": "media_renamed",\n  "webhook_id": "second01" }';
 
 test('sends exactly the file under the secret of its webhook', async () => {
   const store = await desk().store();
-  await store.addSecret('first001', 'the-secret-of-the-first-webhook');
-  await store.addSecret('second01', SECRET);
+  await store.secrets.add('first001', 'the-secret-of-the-first-webhook');
+  await store.secrets.add('second01', SECRET);
   const to = ['--to', `${receiver.url}/webhooks/media`];
   const file = desk().write('body.json', BODY);
   expect(await desk().events(['send', '--body', file, ...to])).toMatchObject({ code: 0 });

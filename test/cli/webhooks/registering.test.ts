@@ -24,7 +24,7 @@ test('lists what the provider and the store know, when they differ, with what ea
   const id = await here.register(URL, { site_ids: [SITE] });
   const foreign = here.foreignWebhook('https://else.where/hook');
   const store = await here.openStore();
-  await store.addSecret('gone0000', 'a-secret-of-a-webhook-that-is-gone');
+  await store.secrets.add('gone0000', 'a-secret-of-a-webhook-that-is-gone');
   await store.close();
   const views: { id: string }[] = await here.json(['webhooks', 'list']);
   const view = (wanted: string) => views.find((one) => one.id === wanted);
@@ -101,7 +101,7 @@ const env = { WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' };
 async function webhookOfRetired(): Promise<string> {
   const { id } = here.foreignWebhook(URL);
   const store = await here.openStore();
-  await store.addSecret(id, 'a-secret-that-is-stored-0123456789');
+  await store.secrets.add(id, 'a-secret-that-is-stored-0123456789');
   await retireSecrets(store, { id, at: systemClock.now() });
   await store.close();
   return id;
@@ -158,7 +158,7 @@ test('create stores the secret first, when interrupted between the creation and 
   here.provider.intercept = handOn;
   expect(code).toBe(0);
   const store = await here.openStore();
-  expect((await store.secrets()).map(({ webhookId }) => webhookId)).toContain(JSON.parse(stdout).id);
+  expect((await store.secrets.live()).map(({ webhookId }) => webhookId)).toContain(JSON.parse(stdout).id);
   await store.close();
 });
 

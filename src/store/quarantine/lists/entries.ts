@@ -44,16 +44,17 @@ export function quarantineReads() {
   const shares = `${sharesBy('network', 'network, NULL AS webhook_id')} UNION ALL ${sharesBy('webhook_id', 'NULL, webhook_id')}`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
-  const quarantineSize = async (db: Db, { webhook }: { webhook?: string | undefined }): Promise<number> => {
+  const size = async (db: Db, { webhook }: { webhook?: string | undefined } = {}): Promise<number> => {
     const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(webhook)}`;
     return (await one<{ n: number }>(db, sql, { webhook })).n;
   };
 
   return {
-    quarantineSize,
+    /** How many entries wait, of one webhook or all. */
+    size,
 
-    /** Entries in the order of arrival. */
-    async quarantined(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage): Promise<Quarantined[]> {
+    /** Entries in the order of arrival, with their tokens; none after the last. */
+    async entries(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage = {}): Promise<Quarantined[]> {
       const where = `seq > $after AND ${whose(webhook)}`;
       const sql = `SELECT seq, token, ${columns} FROM quarantine WHERE ${where} ORDER BY seq LIMIT $limit`;
       return db.all<Quarantined>(sql, { webhook, after, limit });
@@ -74,8 +75,9 @@ export function quarantineReads() {
       return db.all<Giving>(sql, { network, webhook: webhookId, before, limit });
     },
 
-    async quarantineSummary(db: Db, page: { readonly newest: number }) {
-      const [total, webhooks] = [await quarantineSize(db, {}), await db.all<WaitingWebhook>(largest)];
+    /** How many entries wait for each webhook, and the newest of them. */
+    async summary(db: Db, page: { readonly newest: number }) {
+      const [total, webhooks] = [await size(db), await db.all<WaitingWebhook>(largest)];
       const newest = await db.all<Omit<Quarantined, 'seq' | 'token'>>(newestFirst, page);
       return { total, webhooks, newest };
     },

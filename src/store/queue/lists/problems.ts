@@ -21,7 +21,7 @@ const WAITING = groups(
 );
 
 /** Dead events, and those that wait after a failure, in groups: the largest first. */
-export async function problems(db: Db, _: object): Promise<Problem[]> {
+export async function problems(db: Db): Promise<Problem[]> {
   const rows = [...(await db.all<Problem>(DEAD)), ...(await db.all<Problem>(WAITING))];
   const found = new Map<string, Problem>();
   for (const row of rows) {

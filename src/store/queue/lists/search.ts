@@ -34,8 +34,8 @@ export type Order = 'newest' | 'oldest';
 export interface Search {
   readonly filter: EventFilter;
   readonly stretch: Stretch;
-  /** newest first: by event time where the filter has a resource, else as received */
-  readonly order: Order;
+  /** by event time where the filter has a resource, else as received; newest first without it */
+  readonly order?: Order | undefined;
 }
 
 interface Plan {
@@ -73,7 +73,7 @@ export function searchReads(d: Dialect) {
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
   /** Undefined if the event after which it begins is not there. */
-  const planOf = async (db: Db, { filter, order, stretch }: Search): Promise<Plan | undefined> => {
+  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search): Promise<Plan | undefined> => {
     const [after] = stretch.after === undefined ? [] : await db.all<Place>(placeOf, { id: stretch.after });
     if (stretch.after !== undefined && !after) return undefined;
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
@@ -141,14 +141,14 @@ export function searchReads(d: Dialect) {
     },
 
     /** How many events of one stretch match, newest first, and what verbs would make of them: what is neither replayable nor under way is pruned. */
-    async tally(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
-      const plan = await planOf(db, { filter, stretch: { after, limit: 0 }, order: 'newest' });
+    async tallied(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
+      const plan = await planOf(db, { filter, stretch: { after, limit: 0 } });
       if (!plan) return { ...NOTHING, next: undefined };
       return { ...(await one<Tally>(db, matching(plan, tally), plan.params)), next: await endOf(db, plan) };
     },
 
     /** The events with a higher seq than `after` that match, in the order of receipt. */
-    async received(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
+    async receivedPage(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
       const params: Record<string, Value> = { from, upto: upTo, limit };
       const where = conditionsOf(d, filter, params).join(' AND ');
       // The last row tells how far it looked, whether it matches or not.

@@ -1,0 +1,215 @@
+import { randomInt } from 'node:crypto';
+import type { Dialect } from '../dialect.ts';
+import { callsOf, type Engine, type StoreOptions } from '../engine.ts';
+import { Gathered } from '../gathered.ts';
+import type {
+  BulkOptions,
+  Changed,
+  Claim,
+  EventId,
+  ReplayOptions,
+  Settlement,
+  VerifiedNotification,
+} from '../stored.ts';
+import { claimOperations } from './claim.ts';
+import { eventReads } from './lists/events.ts';
+import type { EventFilter } from './lists/types.ts';
+import { pruneOperations } from './prune.ts';
+import { type Arrival, recordOperations } from './record.ts';
+import { HOLD_MS, resetOperations, WAVE } from './reset.ts';
+import { type Settling, settleOperations } from './settle.ts';
+import { wakeOperations } from './wake.ts';
+
+/** What changes events and their lanes. */
+export const queueOperations = (d: Dialect) => ({
+  ...recordOperations(d),
+  ...claimOperations(d),
+  ...settleOperations(d),
+  ...wakeOperations(d),
+  ...resetOperations(d),
+  ...pruneOperations(d),
+});
+
+export interface Recorded {
+  readonly status: 'accepted' | 'duplicate';
+  readonly id: EventId;
+}
+
+export type QueueReader = ReturnType<typeof queueReaderOn>;
+export type Queue = ReturnType<typeof queueOn>;
+
+/** The lists of events. */
+export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
+  const calls = callsOf(eventReads, read);
+
+  /**
+   * Counts the events that match, newest first, and what verbs would make of them.
+   * @param steps how many it takes, of some 20,000 events each; what it has then counted is all if `isAll`
+   */
+  const tally = async (filter: EventFilter, steps = Infinity) => {
+    const sum = { events: 0, replayable: 0, underWay: 0, dismissible: 0, isAll: false };
+    let left = steps;
+    for await (const step of stepsFrom(undefined, (after: string | undefined) =>
+      calls.tallied({ filter, after }),
+    )) {
+      for (const name of ['events', 'replayable', 'underWay', 'dismissible'] as const)
+        sum[name] += step[name];
+      sum.isAll = step.next === undefined;
+      left--;
+      if (left === 0) break;
+    }
+    return sum;
+  };
+
+  return {
+    ...calls,
+    tally,
+
+    /** How many events match. It looks at all of them, in steps. */
+    count: async (filter: EventFilter): Promise<number> => (await tally(filter)).events,
+
+    /**
+     * The events with a higher seq than `after`, in the order of receipt, a page at a time. No event that is there now is left out, however
+     * late a transaction commits. Memory does not grow with the number of events.
+     * @param last the last seq, from `lastSeq`; without it, that of now
+     */
+    async *received(filter: EventFilter, after = 0, last?: number) {
+      const upTo = last ?? (await calls.lastSeq());
+      const page = (from: number) => calls.receivedPage({ filter, after: from, limit: WAVE, upTo });
+      for await (const { list } of stepsFrom(after, page)) if (list.length > 0) yield list;
+    },
+  };
+}
+
+/** Events and their lanes, from record to prune. */
+export function queueOn(engine: Engine, { clock, onCommit = () => {} }: StoreOptions) {
+  const reader = queueReaderOn(engine);
+  const calls = callsOf(queueOperations, engine.write);
+  const records = new Gathered(async (list: readonly Arrival[]) => {
+    const began = clock.monotonic();
+    const isNew = await calls.record({ list });
+    onCommit(clock.monotonic() - began);
+    return isNew;
+  });
+  const settlements = new Gathered((list: readonly Settling[]) => calls.settle({ list }));
+  let pinged: Promise<void> | undefined;
+  const listeners = new Set<(resource: string) => void>();
+  const tellRecorded = (resource: string): void => {
+    for (const listener of listeners) listener(resource);
+  };
+
+  /** The seqs of events that match, oldest first, 500 at a time. */
+  async function* matching(filter: EventFilter, upTo: number) {
+    const page = (after: string | undefined) =>
+      reader.search({ filter, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
+    for await (const { events } of stepsFrom(undefined, page))
+      if (events.length > 0) yield events.map(({ seq }) => ({ seq }));
+  }
+
+  return {
+    ...reader,
+    ...calls,
+
+    /** Has a function told the resource of each new event that this process records. */
+    onRecorded: (listener: (resource: string) => void) => void listeners.add(listener),
+
+    /** Tells that this process has recorded a new event. */
+    tellRecorded,
+
+    /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
+    async record(notification: VerifiedNotification, receivedAt = clock.now()): Promise<Recorded> {
+      const isNew = await records.add({ ...notification, receivedAt, deliveries: 1 });
+      if (isNew) tellRecorded(notification.resource);
+      return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
+    },
+
+    /** Ends a claim and records its start. What ends together shares a commit. */
+    settle(claim: Claim, settlement: Settlement) {
+      const { lease, resource, seq, starts: attempt, replays: replay } = claim;
+      const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
+      return settlements.add({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
+    },
+
+    /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
+    async sweep(): Promise<number> {
+      await calls.passOver();
+      let opened = 0;
+      for await (const step of stepsFrom('', (after: string) => calls.openStrays({ after })))
+        opened += step.opened;
+      return opened;
+    },
+
+    /**
+     * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
+     * of their steps; pruned events stay. None of them runs before all are reset, so that none is late because of a newer event that also
+     * runs again. They run by event time. If the process ends in between, the events that it did not release run an hour later.
+     */
+    async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Changed> {
+      const { resetSteps = false, onStep, onReady, signal } = options;
+      const upTo = await reader.lastSeq();
+      const heldBy = clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
+      const sum = { events: 0, running: 0 };
+      try {
+        for await (const seqs of matching(filter, upTo)) {
+          if (signal?.aborted) break;
+          const reset = await calls.reset({ seqs, status: filter.status, resetSteps, heldBy });
+          sum.running += reset.running;
+          sum.events += reset.events.length;
+          await onStep?.(reset.events.map(({ id }) => id));
+        }
+      } finally {
+        // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
+        let ready = 0;
+        for (
+          let step = await calls.release({ heldBy });
+          step.length > 0;
+          step = await calls.release({ heldBy })
+        ) {
+          ready += step.length;
+          await onReady?.(ready);
+        }
+      }
+      return sum;
+    },
+
+    /**
+     * Ends pending and dead events for good, as a person says; a replay takes them up again. Running events are left out.
+     * @param reason it becomes their error, as lists show it
+     */
+    async dismiss(
+      filter: EventFilter,
+      reason: string,
+      { onStep, signal }: BulkOptions = {},
+    ): Promise<Changed> {
+      const upTo = await reader.lastSeq();
+      let events = 0;
+      for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
+        for await (const seqs of matching({ ...filter, status }, upTo)) {
+          if (signal?.aborted) return { events, running: 0 };
+          const ids = await calls.dismiss({ seqs, status, reason });
+          events += ids.length;
+          await onStep?.(ids);
+        }
+      }
+      const isMeant = filter.status === undefined || filter.status === 'running';
+      return { events, running: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
+    },
+
+    /** Resolves once a small write has committed that takes the table locks of an ack. Calls at one time share it. */
+    ping(): Promise<void> {
+      pinged ??= calls.ping().finally(() => {
+        pinged = undefined;
+      });
+      return pinged;
+    },
+  };
+}
+
+/** Yields pages; the last one is the one without a `next`. */
+async function* stepsFrom<P, S extends { readonly next: P | undefined }>(
+  start: NoInfer<P>,
+  step: (from: P) => Promise<S>,
+): AsyncGenerator<S> {
+  let last = await step(start);
+  for (yield last; last.next !== undefined; yield last) last = await step(last.next);
+}

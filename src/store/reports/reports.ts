@@ -1,0 +1,17 @@
+import { callsOf, type Engine } from '../engine.ts';
+import { channels } from './channels.ts';
+import { overview } from './overview.ts';
+import { countReads, reportOperations } from './report.ts';
+
+export type ReportsReader = ReturnType<typeof reportsReaderOn>;
+export type Reports = ReturnType<typeof reportsOn>;
+
+export const reportReads = () => ({ ...countReads(), overview, channels });
+
+/** What processes tell of themselves, the overview, and live channels. */
+export const reportsReaderOn = ({ read }: Pick<Engine, 'read'>) => callsOf(reportReads, read);
+
+export const reportsOn = (engine: Engine) => ({
+  ...reportsReaderOn(engine),
+  ...callsOf(reportOperations, engine.write),
+});
