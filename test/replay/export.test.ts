@@ -15,7 +15,7 @@ test('an export writes each page before it reads the next, and says how many bod
       ];
     }
   }
-  const store = { received, lastSeq: async () => 6 } as never;
+  const store = { queue: { received, lastSeq: async () => 6 } } as never;
   const write = async (lines: string) => void done.push(`written ${lines.length > 0}`);
   expect(await exportRecording(store, { filter: {}, write })).toEqual({ exported: 3, pruned: 3 });
   expect(done).toEqual(['read 1', 'written true', 'read 2', 'written true', 'read 3', 'written true']);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Driver from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore, withReader } from '../../src/store/open.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { notified } from './desk.ts';
 
@@ -43,6 +43,15 @@ async function killed(): Promise<string> {
   fs.rmSync(`${path}-shm`);
   return one.id;
 }
+
+test('a database that no service has opened is refused by what only reads, and stays as it is', async () => {
+  fs.writeFileSync(path, '', { mode: 0o600 });
+  const read = withReader({ DATABASE_URL: `sqlite:${path}` }, (store) => store.queue.count({}));
+  await expect(read).rejects.toMatchObject(
+    unusable(/has schema version 0: start the service, which brings it to 1/),
+  );
+  expect(fs.statSync(path).size).toBe(0);
+});
 
 describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
   test('is made with mode 0600 in a directory with 0700, whatever the umask, with a log and a key beside it', async () => {

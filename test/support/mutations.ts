@@ -22,8 +22,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never lost: acks commit with synchronous FULL (13)': {
     file: 'src/store/operations.ts',
-    original: 'new Set<keyof Operations>([',
-    mutant: "new Set<keyof Operations>(['record',",
+    original: 'new Set<keyof ReturnType<typeof operationsOf>>([',
+    mutant: "new Set<keyof ReturnType<typeof operationsOf>>(['record',",
     suite: 'test/store/durability.test.ts',
     tests: 'waits for the disk',
   },
@@ -232,8 +232,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     tests: 'open only in their own row',
   },
   'nothing unverified: rekey leaves nothing that the former key opens': {
-    file: 'src/store/event-store.ts',
-    original: 'await this.#engine.compact();',
+    file: 'src/store/secrets/vault.ts',
+    original: 'await engine.compact();',
     mutant: '',
     suite: 'test/scenarios/secrets-at-rest.test.ts',
     tests: 'is in none of the files',
@@ -372,7 +372,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a step that was done does not run again': {
     file: 'src/dispatch/once.ts',
-    original: 'if (done) return done.result;',
+    original: 'if (before) return before.result;',
     mutant: '',
     suite: 'test/dispatch/once.test.ts',
     tests: 'runs its step once',
@@ -407,7 +407,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a step is stored only under its lease (4)': {
     file: 'src/store/queue/settle.ts',
-    original: 'if ((await heldOf(db, [step])).size > 0) await db.each(addStep',
+    original: 'if ((await heldOf(db, [lease])).size > 0) await db.each(addStep',
     mutant: 'await db.each(addStep',
     suite: 'test/store/interleavings.test.ts',
     tests: 'a step is not stored, when another process recovers the lease',
@@ -476,17 +476,17 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     tests: 'uses up no attempt, but counts as a start',
   },
   'bulk verbs: no event of a replay is ready before all are reset (7)': {
-    file: 'src/store/event-store.ts',
+    file: 'src/store/queue/queue.ts',
     original: 'sum.running += reset.running;',
     mutant: `sum.running += reset.running;
-        await this.#engine.write('release', { heldBy, limit: WAVE });`,
+        await calls.release({ heldBy });`,
     suite: 'test/store/operators.test.ts',
     tests: 'holds all events until the last is reset',
   },
   'bulk verbs: what a replay left is released by event time (7)': {
     file: 'src/store/queue/reset.ts',
-    original: 'ORDER BY event_time, seq LIMIT $limit`;',
-    mutant: 'ORDER BY seq LIMIT $limit`;',
+    original: `ORDER BY event_time, seq LIMIT \${WAVE}`,
+    mutant: `ORDER BY seq LIMIT \${WAVE}`,
     suite: 'test/store/operators.test.ts',
     tests: 'is finished by another process after an hour, by event time',
   },

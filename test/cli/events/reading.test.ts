@@ -4,7 +4,7 @@ import { claimOne, SKIPPED } from '../../support/claiming.ts';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startCli } from '../../support/run-cli.ts';
+import { callCli, startCli } from '../../support/run-cli.ts';
 import { verified, verifiedBody } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -71,6 +71,19 @@ test('shows one event, when its id is given, with what runs it, its attempts and
   });
   const none = await desk().events(['show', 'loyw3uqg-0123456789abcdef0123']);
   expect(none).toMatchObject({ code: 1, stdout: '' });
+});
+
+test('lists need no key, and change nothing', async () => {
+  await desk().fill(2);
+  const env = { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64') };
+  const run = (args: string) =>
+    callCli(args.split(' '), { env: { ...desk().env, ...env }, cwd: desk().directory });
+  expect((await run('events list')).stdout).toContain('media:media001');
+  expect((await run('events replay --all --dry-run')).stdout).toContain('2 events would be replayed');
+  expect(ndjson((await run('events export')).stdout)).toHaveLength(2);
+  expect(await run('quarantine list')).toMatchObject({ code: 0, stdout: 'nothing is in quarantine\n' });
+  expect((await run('state show media:media001')).code).toBe(0);
+  expect((await run('quarantine drop --all')).stderr).toContain('do not open with this key');
 });
 
 describe('export', () => {
