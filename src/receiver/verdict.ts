@@ -1,10 +1,10 @@
-import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isUnavailable } from '../base/errors.ts';
 import { type ParsedBody, parseBody } from '../notification/json.ts';
 import { type Refusal, verifyNotification } from '../notification/token.ts';
 import type { VerifiedNotification } from '../store/stored.ts';
 import { label, toVerified } from '../store/verified.ts';
+import type { Keyring } from './keyring.ts';
 
 export interface Refused {
   readonly status: number;
@@ -86,13 +86,13 @@ export function verdictOnHead(
 export function verdictOnBody(
   token: string,
   bytes: Buffer,
-  keysFor: (webhookId: string) => readonly KeyObject[],
+  keyring: Pick<Keyring, 'keysFor'>,
 ): VerifiedNotification | Refused {
   try {
     const body = parseBody(bytes);
     const { text, value } = body;
     const webhookId = label(value.webhook_id);
-    const refusal = verifyNotification(token, body, keysFor(webhookId));
+    const refusal = verifyNotification(token, body, keyring.keysFor(webhookId));
     if (!refusal) return toVerified(value, text);
     return { ...UNVERIFIED, unverified: { refusal, kind: label(value.event), webhookId, token, body } };
   } catch (error) {

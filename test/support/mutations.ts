@@ -594,7 +594,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'bounded: what verifies is never throttled': {
     file: 'src/receiver/app.ts',
     original: 'const verdict = await judge(',
-    mutant: `if (failures(sourceOf(exchangeOf(res).address)) > rejectLimit) return refuse(req, res, THROTTLED);
+    mutant: `res.app.locals.sent = (res.app.locals.sent ?? 0) + 1;
+    if (res.app.locals.sent > config.REJECT_LIMIT) return refuse(res, THROTTLED);
     const verdict = await judge(`,
     suite: 'test/receiver/throttling.test.ts',
     tests: 'is never throttled in what verifies',
@@ -623,7 +624,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'bounded: no token is ever in a line of the log': {
     file: 'src/receiver/app.ts',
     original: '{ status, error, ...refusal, webhookId, kind }',
-    mutant: '{ status, error, ...refusal, webhookId, kind, token: exchangeOf(res).token }',
+    mutant: '{ status, error, ...refusal, webhookId, kind, token: exchange.token }',
     suite: 'test/receiver/logging.test.ts',
     tests: 'has no token, secret, Authorization',
   },
