@@ -7,8 +7,9 @@ import { memory } from './memory.ts';
 import { circumstances, goalTable, type Part } from './page.ts';
 import { say } from './rounds.ts';
 import { FULL, QUICK } from './sizes.ts';
+import { tokens } from './tokens.ts';
 
-const sections = { acks, backlog, memory, lists };
+const sections = { acks, tokens, backlog, memory, lists };
 const names = Object.keys(sections) as (keyof typeof sections)[];
 
 const command = new Command('npm run bench --')

@@ -7,41 +7,40 @@ export type JsonObject = { readonly [member: string]: unknown };
 /** Deeper nesting than this is refused: functions that walk a body recursively must not run out of stack. */
 const MOST_LEVELS = 64;
 
-/**
- * Reads the body of a notification.
- * @returns its text and its value
- * @throws SyntaxError if it is not a JSON object in UTF-8, nested too deep, or has a number that becomes infinite; the message quotes nothing
- */
-export function parseBody(bytes: Uint8Array): { readonly text: string; readonly value: JsonObject } {
-  if (!isUtf8(bytes)) throw notAnObject();
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
-  let value: unknown;
-  try {
-    value = JSON.parse(text); // refuses a byte order mark, too
-  } catch {
-    throw notAnObject(); // the error of JSON.parse quotes the text
-  }
-  if (!isObject(value) || Array.isArray(value)) throw notAnObject();
-  if (isDeeper(value, MOST_LEVELS)) throw new SyntaxError(`nested deeper than ${MOST_LEVELS} levels`);
-  if (hasInfinite(value)) throw new SyntaxError('not usable: a number in it is beyond 1.8e308');
-  return { text, value };
+/** A body as it came, and parsed. */
+export interface ParsedBody {
+  readonly text: string;
+  readonly value: JsonObject;
 }
 
-const notAnObject = () => new SyntaxError('not a JSON object in UTF-8');
+/**
+ * Reads the body of a notification.
+ * @throws SyntaxError if it is not a JSON object in UTF-8, nested too deep, or has a number that becomes infinite; the message quotes nothing
+ */
+export function parseBody(bytes: Buffer): ParsedBody {
+  const text = bytes.toString();
+  let value: unknown;
+  try {
+    if (isUtf8(bytes)) value = JSON.parse(text); // refuses a byte order mark, too
+  } catch {
+    // Refused below: the error of JSON.parse quotes the text.
+  }
+  if (!isObject(value) || Array.isArray(value)) throw new SyntaxError('not a JSON object in UTF-8');
+  checkWithin(value, MOST_LEVELS);
+  return { text, value };
+}
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null;
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (!isObject(value)) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
-}
-
-/** Whether a value has a number that is infinite. Canonical JSON writes null for it, so that two different bodies would be one event. */
-function hasInfinite(value: unknown): boolean {
-  if (isObject(value)) return Object.values(value).some(hasInfinite);
-  return typeof value === 'number' && !Number.isFinite(value);
+/** Canonical JSON writes null for an infinite number, so that two different bodies would be one event. */
+function checkWithin(value: unknown, levels: number): void {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    throw new SyntaxError('not usable: a number in it is beyond 1.8e308');
+  if (!isObject(value)) return;
+  if (levels === 0) throw new SyntaxError(`nested deeper than ${MOST_LEVELS} levels`);
+  for (const inner of Object.values(value)) checkWithin(inner, levels - 1);
 }
 
 /**

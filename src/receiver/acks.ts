@@ -6,7 +6,6 @@ import type { Queue, Recorded, VerifiedNotification } from '../store/event-store
 const PATIENCE_MS = 1000;
 /** After this an ack is answered 503, as senders wait for some ten seconds: they read the answer, and send again. */
 const LONGEST_MS = 8000;
-const LOOK_MS = 100;
 const LATE = new KitError(
   'STORE_UNAVAILABLE',
   'the store has not committed within 8 s: see what locks the database, or slows its disk down',
@@ -20,23 +19,12 @@ export async function commits(queue: Pick<Queue, 'ping'>, clock: Clock): Promise
   return (await within(clock, PATIENCE_MS, pinged)) ?? false;
 }
 
-export type Acks = ReturnType<typeof acksOf>;
-
 /** The acks that wait for their commits, and whether a further ack would get its commit soon. */
 export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicClock) {
   /** acks whose commits have not ended, the oldest first */
-  const waiting = new Set<{ readonly began: number; readonly giveUp: (why: KitError) => void }>();
-  let isWatched = false;
+  const waiting = new Set<{ readonly began: number }>();
   /** the last commit that failed, if none succeeded since */
   let failure: { readonly at: number; readonly error: unknown } | undefined;
-
-  /** Looks at all waiting acks ten times a second: a timer for each would make each ack more expensive. */
-  const look = (): void => {
-    const latest = clock.monotonic() - LONGEST_MS;
-    for (const { began, giveUp } of waiting) if (began <= latest) giveUp(LATE); // a second call changes nothing
-    isWatched = waiting.size > 0;
-    if (isWatched) clock.after(LOOK_MS, look);
-  };
 
   return {
     /** How many acks wait for their commits, those included that were answered 503 meanwhile. */
@@ -48,23 +36,24 @@ export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicCl
      * Records a notification. The commit of an ack that is given up after 8 s may still come: a repeat is then a duplicate.
      * @throws KitError STORE_UNAVAILABLE if the store cannot commit, or not in time
      */
-    record(notification: VerifiedNotification): Promise<Recorded> {
-      const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
-      const ack = { began: clock.monotonic(), giveUp: reject };
+    async record(notification: VerifiedNotification): Promise<Recorded> {
+      const ack = { began: clock.monotonic() };
       waiting.add(ack);
-      if (!isWatched) look();
-      const committed = queue.record(notification).finally(() => waiting.delete(ack));
+      const { promise: late, reject: giveUp } = Promise.withResolvers<never>();
+      const cancel = clock.after(LONGEST_MS, () => giveUp(LATE));
+      const committed = queue.record(notification).finally(() => {
+        waiting.delete(ack);
+        cancel();
+      });
       committed.then(
-        (recorded) => {
+        () => {
           failure = undefined;
-          resolve(recorded);
         },
         (error) => {
           if (isUnavailable(error)) failure = { at: clock.monotonic(), error };
-          reject(error);
         },
       );
-      return promise;
+      return Promise.race([committed, late]);
     },
 
     /**

@@ -26,11 +26,10 @@ export async function admitQuarantined(
   for (const webhook of webhooks ?? keyring.webhooks()) {
     for (let after: number | undefined = 0; after !== undefined && !isOver(); ) {
       const page: readonly Quarantined[] = await store.quarantine.entries({ webhook, after, limit: PAGE });
-      const verified = page.filter(({ webhookId, token, body }) => {
-        const keys = keyring.keysFor(webhookId);
-        const bytes = Buffer.from(body);
-        return keys.length > 0 && !verifyNotification(token, bytes, parseBody(bytes).value, keys);
-      });
+      const verified = page.filter(
+        ({ webhookId, token, body }) =>
+          !verifyNotification(token, parseBody(Buffer.from(body)), keyring.keysFor(webhookId)),
+      );
       const recorded = await Promise.all(verified.map(({ token }) => store.quarantine.admit(token)));
       admitted += recorded.filter((one) => one !== undefined).length;
       after = page.at(-1)?.seq;

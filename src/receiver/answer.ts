@@ -38,11 +38,8 @@ const protections = [
   helmet.frameguard({ action: 'deny' }),
 ];
 
-const SAME_FOR_ALL: Headers = (() => {
-  const headers = { 'Cache-Control': 'no-store', 'Content-Type': 'application/json; charset=utf-8' };
-  const collector = { setHeader: (name: string, value: string) => Object.assign(headers, { [name]: value }) };
-  // Helmet is asked once, as its headers never change: asked for each answer, it took a seventh of an ack's time.
-  for (const protect of protections)
-    protect({} as IncomingMessage, collector as unknown as ServerResponse, () => {});
-  return headers;
-})();
+const SAME_FOR_ALL = { 'Cache-Control': 'no-store', 'Content-Type': 'application/json; charset=utf-8' };
+// Helmet is asked once, as its headers never change: asked for each answer, it took a seventh of an ack's time.
+const setHeader = (name: string, value: string) => Object.assign(SAME_FOR_ALL, { [name]: value });
+for (const protect of protections)
+  protect({} as IncomingMessage, { setHeader } as unknown as ServerResponse, () => {});

@@ -1,16 +1,16 @@
-import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { sourceOf } from '../base/request-source.ts';
 import { cut } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
-import type { EventStore, VerifiedNotification } from '../store/event-store.ts';
-import { type Acks, acksOf } from './acks.ts';
+import type { EventStore } from '../store/event-store.ts';
+import { acksOf } from './acks.ts';
 import { answer, answerError } from './answer.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
-import { counterBy, type RequestLog, requestLogOf } from './request-log.ts';
+import { counterBy, requestLogOf } from './request-log.ts';
 import {
   BUSY,
   isUnexplained,
@@ -22,45 +22,6 @@ import {
   verdictOnBody,
   verdictOnHead,
 } from './verdict.ts';
-
-/** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
-export function createReceiver(config: Config, parts: ReceiverParts): express.Express {
-  const { store, clock, log, phase } = parts;
-  const acks = acksOf(store.queue, clock);
-  const requestLog = requestLogOf(log, clock);
-  const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
-    answerError(res, verdict);
-    requestLog.failed(req, res, verdict, cause);
-  };
-  const app = express().disable('x-powered-by');
-  app.set('trust proxy', config.TRUST_PROXY); // so many entries of X-Forwarded-For are believed
-  app.set('query parser', false);
-  app.all(config.WEBHOOK_PATH, ...webhookRoute(config, { ...parts, acks, requestLog }));
-
-  app.use((req, res, next) => {
-    closeBehind(req, res, config);
-    next();
-  });
-  app.get('/healthz', (_req, res) => answer(res, 200, { status: 'ok' }));
-  app.get('/readyz', async (req, res) => {
-    const isDraining = phase() !== 'open';
-    if (!isDraining && (await acks.areReady())) return answer(res, 200, { status: 'ready' });
-    refuse(req, res, isDraining ? SHUTTING_DOWN : BUSY);
-  });
-
-  app.use((_req, res) => answerError(res, NOTHING_HERE));
-  const failed: ErrorRequestHandler = (cause, req, res, next) => {
-    if (res.headersSent) next(cause);
-    else refuse(req, res, verdictAfter(cause), cause);
-  };
-  return app.use(failed);
-}
-
-/** Has the answer close the connection, where a body is too long or of unknown length: nobody reads the rest of it. */
-function closeBehind({ headers }: Request, res: Response, { BODY_LIMIT }: Pick<Config, 'BODY_LIMIT'>): void {
-  const isLarge = Number(headers['content-length']) > BODY_LIMIT;
-  if (isLarge || headers['transfer-encoding'] !== undefined) res.setHeader('Connection', 'close');
-}
 
 /** `draining`: it serves on, and tells a balancer to send nothing more. `closed`: it takes no further notification. */
 export type Phase = 'open' | 'draining' | 'closed';
@@ -75,7 +36,7 @@ export interface ReceiverParts {
   phase(): Phase;
 }
 
-/** What the receiver knows of a request when its head has come. */
+/** What the receiver knows of a request on the webhook path when its head has come. */
 interface Exchange {
   readonly began: number;
   /** the address of its sender; Express has none once the connection is closed */
@@ -84,19 +45,15 @@ interface Exchange {
   readonly token: string;
 }
 
-const MINUTE_MS = 60_000;
 /** Room for an IPv6 address with its zone. */
 const LONGEST_ADDRESS = 64;
-const NO_BYTES = Buffer.alloc(0);
 
-/** The handlers of the webhook path, which answer each request with its verdict and act on it. */
-function webhookRoute(
-  config: Config,
-  parts: ReceiverParts & { readonly acks: Acks; readonly requestLog: RequestLog },
-): readonly (RequestHandler | ErrorRequestHandler)[] {
-  const { keyring, quarantine, clock, log, observer, acks, requestLog, phase } = parts;
-  const { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting, REJECT_LIMIT: rejectLimit } = config;
-  const failures = counterBy(clock, MINUTE_MS);
+/** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
+export function createReceiver(config: Config, parts: ReceiverParts): express.Express {
+  const { store, keyring, clock, log, phase } = parts;
+  const { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting } = config;
+  const acks = acksOf(store.queue, clock);
+  const refuse = refusals(config, parts);
 
   const checkHead: RequestHandler = (req, res, next) => {
     const isOverloaded = acks.waiting >= mostWaiting;
@@ -104,63 +61,93 @@ function webhookRoute(
     const address = cut(req.ip ?? '', LONGEST_ADDRESS);
     const token = typeof verdict === 'string' ? verdict : '';
     res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
-    if (typeof verdict === 'string') return next();
-    closeBehind(req, res, config);
-    refuse(req, res, verdict);
+    if (typeof verdict === 'string') next();
+    else refuse(res, verdict);
   };
 
+  const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
+
   const receive: RequestHandler = async (req, res) => {
-    const verdict = await judge(exchangeOf(res).token, Buffer.isBuffer(req.body) ? req.body : NO_BYTES);
-    if ('error' in verdict) return refuse(req, res, verdict);
+    const { token }: Exchange = res.locals.exchange;
+    const verdict = await judge(token, req.body ?? Buffer.alloc(0), keyring);
+    if ('error' in verdict) return refuse(res, verdict);
     const recorded = await acks.record(verdict);
     answer(res, 200, recorded);
     const { kind, webhookId } = verdict;
     log.debug({ ...recorded, kind, webhookId }, 'notification recorded');
-    observe(res, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
+    observe(res, parts, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
   };
 
-  const judge = async (token: string, bytes: Buffer): Promise<VerifiedNotification | Refused> => {
-    const keysFor = (webhookId: string) => keyring.keysFor(webhookId);
-    const verdict = verdictOnBody(token, bytes, keysFor);
-    if (!isUnexplained(verdict)) return verdict;
-    const { webhookId } = verdict.unverified;
-    const tried = keysFor(webhookId);
-    await keyring.refresh(); // another process may have stored the secret a moment ago
-    const hasMore = keysFor(webhookId).some((key) => !tried.includes(key));
-    return hasMore ? verdictOnBody(token, bytes, keysFor) : verdict;
+  const sayReady: RequestHandler = async (_req, res) => {
+    const isDraining = phase() !== 'open';
+    if (!isDraining && (await acks.areReady())) return answer(res, 200, { status: 'ready' });
+    refuse(res, isDraining ? SHUTTING_DOWN : BUSY);
   };
 
-  const refuse = (req: Request, res: Response, verdict: Refused, cause?: unknown): void => {
-    const { address } = exchangeOf(res);
-    const source = sourceOf(address);
+  const failed: ErrorRequestHandler = (cause, _req, res, next) => {
+    if (res.headersSent) next(cause);
+    else refuse(res, verdictAfter(cause), cause);
+  };
+
+  const app = express().disable('x-powered-by');
+  app.set('trust proxy', config.TRUST_PROXY); // so many entries of X-Forwarded-For are believed
+  app.set('query parser', false);
+  app.all(config.WEBHOOK_PATH, checkHead, readBody, receive);
+  app.get('/healthz', (_req, res) => answer(res, 200, { status: 'ok' }));
+  app.get('/readyz', sayReady);
+  app.use((_req, res) => refuse(res, NOTHING_HERE));
+  return app.use(failed);
+}
+
+/** The verdict on a body, after a second look at the secrets where they do not explain its signature. */
+async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyring']) {
+  const verdict = verdictOnBody(token, bytes, keyring);
+  if (!isUnexplained(verdict)) return verdict;
+  const { webhookId } = verdict.unverified;
+  const tried = keyring.keysFor(webhookId);
+  await keyring.refresh(); // another process may have stored the secret a moment ago
+  const hasMore = keyring.keysFor(webhookId).some((key) => !tried.includes(key));
+  return hasMore ? verdictOnBody(token, bytes, keyring) : verdict;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Gives a function that answers a refusal and logs it. On the webhook path it tells the observer and the quarantine, too. */
+function refusals(config: Config, parts: ReceiverParts) {
+  const { BODY_LIMIT: bodyLimit, REJECT_LIMIT: rejectLimit } = config;
+  const { quarantine, clock, log } = parts;
+  const requestLog = requestLogOf(log, clock);
+  const failures = counterBy(clock, MINUTE_MS);
+
+  return (res: Response, verdict: Refused, cause?: unknown): void => {
+    const exchange: Exchange | undefined = res.locals.exchange;
     const { unverified } = verdict;
-    const isFailure = verdict.status < 500 && verdict.status !== 405;
+    const source = sourceOf(exchange?.address);
+    const isFailure = exchange !== undefined && verdict.status < 500 && verdict.status !== 405;
     const isThrottled = isFailure && failures(source) > rejectLimit && unverified !== undefined;
     const told = isThrottled ? THROTTLED : verdict;
     const { status, error } = told;
+    const { headers, complete } = res.req;
+    const isLong =
+      Number(headers['content-length']) > bodyLimit || headers['transfer-encoding'] !== undefined;
+    if (isLong && !complete) res.setHeader('Connection', 'close'); // nobody reads the rest of it
     answerError(res, told);
+    if (status >= 500) requestLog.failed(res, told, cause);
+    if (!exchange) return;
+    const { address } = exchange;
     const { refusal, kind = '', webhookId = '' } = unverified ?? {};
-    observe(res, { source: address, recorded: undefined, error, refusal, kind, webhookId });
-    if (status >= 500) requestLog.failed(req, res, told, cause);
-    else requestLog.refused(res, source, { status, error, ...refusal, webhookId, kind });
+    observe(res, parts, { source: address, recorded: undefined, error, refusal, kind, webhookId });
+    if (status < 500) requestLog.refused(res, source, { status, error, ...refusal, webhookId, kind });
     if (isUnexplained(verdict)) quarantine.add(verdict.unverified, address);
   };
-
-  const failed: ErrorRequestHandler = (error, req, res, next) => {
-    if (res.headersSent) return next(error);
-    closeBehind(req, res, config);
-    refuse(req, res, verdictAfter(error), error);
-  };
-
-  /** Tells the observer about a request that was just answered. */
-  const observe = (res: Response, told: Omit<Answered, 'status' | 'ms'>): void => {
-    observer?.answered({ ...told, status: res.statusCode, ms: clock.monotonic() - exchangeOf(res).began });
-  };
-
-  const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
-  return [checkHead, readBody, receive, failed];
 }
 
-function exchangeOf(res: Response): Exchange {
-  return res.locals.exchange;
+/** Tells the observer about a request that was just answered. */
+function observe(
+  res: Response,
+  { observer, clock }: ReceiverParts,
+  told: Omit<Answered, 'status' | 'ms'>,
+): void {
+  const { began }: Exchange = res.locals.exchange;
+  observer?.answered({ ...told, status: res.statusCode, ms: clock.monotonic() - began });
 }

@@ -71,17 +71,14 @@ export class Keyring {
 
   /** Reads the secrets again, in a read that begins after this call. All calls before that beginning share the read. */
   refresh(): Promise<void> {
-    this.#next ??= this.#readRested();
+    this.#next ??= this.#rest.then(() => {
+      this.#next = undefined;
+      const read = this.#read();
+      const rest = () => new Promise<void>((resolve) => void this.#options.clock.after(GAP_MS, resolve));
+      this.#rest = read.then(rest, rest);
+      return read;
+    });
     return this.#next;
-  }
-
-  async #readRested(): Promise<void> {
-    await this.#rest;
-    this.#next = undefined;
-    const read = this.#read();
-    const rest = () => new Promise<void>((resolve) => void this.#options.clock.after(GAP_MS, resolve));
-    this.#rest = read.then(rest, rest);
-    await read;
   }
 
   async #read(): Promise<void> {

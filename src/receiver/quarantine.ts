@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { type MonotonicClock, within } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import type { JsonObject } from '../notification/json.ts';
+import type { ParsedBody } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
-import { unproven, verifyNotification } from '../notification/token.ts';
+import { claimsRefusal, verifyNotification } from '../notification/token.ts';
 import type { EventStore, ToQuarantine } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
@@ -41,12 +41,13 @@ export class Quarantine {
   }
 
   /** Keeps a notification that was refused since no known secret explains its signature, if nothing else is wrong with it. */
-  add({ token, text, value }: Unverified, source: string): void {
+  add({ token, body }: Unverified, source: string): void {
+    const { text, value } = body;
     if (this.#options.maxBytes === 0) return;
     if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
-    if (parsePayload(value).type !== 'known' || !unproven(token, value)) return;
+    if (parsePayload(value).type !== 'known' || claimsRefusal(token, body)) return;
     if (this.#waiting.size >= MOST_WAITING) return void this.#lose(1);
-    const kept = this.#keep({ ...toVerified(value, text), token, source }, value);
+    const kept = this.#keep({ ...toVerified(value, text), token, source }, body);
     this.#waiting.add(kept);
     kept.finally(() => this.#waiting.delete(kept));
   }
@@ -57,15 +58,14 @@ export class Quarantine {
     await within(this.#options.clock, COUNT_MS, ended);
   }
 
-  async #keep(entry: ToQuarantine, value: JsonObject): Promise<void> {
+  async #keep(entry: ToQuarantine, body: ParsedBody): Promise<void> {
     const { store, keyring, maxBytes } = this.#options;
     try {
       const lost = await store.quarantine.add(entry, maxBytes);
       if (lost > 0) this.#lose(lost);
       // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
       const keys = keyring.keysFor(entry.webhookId);
-      if (!verifyNotification(entry.token, Buffer.from(entry.body), value, keys))
-        await store.quarantine.admit(entry.token);
+      if (!verifyNotification(entry.token, body, keys)) await store.quarantine.admit(entry.token);
     } catch (error) {
       this.#lose(1, messageOf(error));
     }

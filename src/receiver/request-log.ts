@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -10,8 +10,6 @@ const SECOND_MS = 1000;
 /** How many lines of a level are written in a second: a flood from many sources must not fill the disk. */
 const MOST_LINES = 50;
 const LONGEST_PATH = 200;
-
-export type RequestLog = ReturnType<typeof requestLogOf>;
 
 /** Lines about requests that were not served. No header is ever logged, Authorization least of all, and no query string. */
 export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: MonotonicClock) {
@@ -29,10 +27,10 @@ export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: Monoton
       write('warn', source, { reqId: requestIdOf(res), source, ...fields }, 'notification refused');
     },
     /** A line about a request that the service could not serve: one for each cause and second. */
-    failed(req: Request, res: Response, { status, error }: Refused, cause?: unknown): void {
+    failed(res: Response, { status, error }: Refused, cause?: unknown): void {
       const why = cause === undefined ? error : messageOf(cause);
       const message = cause === undefined ? 'request not served' : 'request failed';
-      const path = cut(req.path, LONGEST_PATH);
+      const path = cut(res.req.path, LONGEST_PATH);
       write('error', why, { reqId: requestIdOf(res), status, path, error: why }, message);
     },
   };

@@ -1,10 +1,10 @@
-import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isUnavailable } from '../base/errors.ts';
-import { type JsonObject, parseBody } from '../notification/json.ts';
+import { type ParsedBody, parseBody } from '../notification/json.ts';
 import { type Refusal, verifyNotification } from '../notification/token.ts';
 import type { VerifiedNotification } from '../store/stored.ts';
 import { label, toVerified } from '../store/verified.ts';
+import type { Keyring } from './keyring.ts';
 
 export interface Refused {
   readonly status: number;
@@ -21,9 +21,7 @@ export interface Unverified {
   readonly kind: string;
   readonly webhookId: string;
   readonly token: string;
-  /** the body, as it came and parsed */
-  readonly text: string;
-  readonly value: JsonObject;
+  readonly body: ParsedBody;
 }
 
 /** How the receiver stands when a request comes. */
@@ -36,16 +34,17 @@ export interface Standing {
   readonly isOverloaded: boolean;
 }
 
+/** With 503: nothing was acknowledged, so the sender must try again. */
 const SOON = { 'Retry-After': '5' };
 const IN_A_MINUTE = { 'Retry-After': '60' };
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
 export const SHUTTING_DOWN = refused(503, 'shutting down', { ...SOON, Connection: 'close' });
-const OVERLOADED = refusedForNow('overloaded');
-export const BUSY = refusedForNow('the store is busy');
+const OVERLOADED = refused(503, 'overloaded', SOON);
+export const BUSY = refused(503, 'the store is busy', SOON);
 export const NOTHING_HERE = refused(404, 'there is nothing here');
-const NOT_RECORDED = refusedForNow('not recorded');
+const NOT_RECORDED = refused(503, 'not recorded', SOON);
 const INTERNAL_ERROR = refused(500, 'internal error');
 const NEEDED = 'an Authorization header of the form "Bearer TOKEN" is needed';
 export const NO_TOKEN = refused(401, NEEDED, CHALLENGE);
@@ -86,16 +85,16 @@ export function verdictOnHead(
  */
 export function verdictOnBody(
   token: string,
-  bytes: Uint8Array,
-  keysFor: (webhookId: string) => readonly KeyObject[],
+  bytes: Buffer,
+  keyring: Pick<Keyring, 'keysFor'>,
 ): VerifiedNotification | Refused {
   try {
-    const { text, value } = parseBody(bytes);
+    const body = parseBody(bytes);
+    const { text, value } = body;
     const webhookId = label(value.webhook_id);
-    const refusal = verifyNotification(token, bytes, value, keysFor(webhookId));
+    const refusal = verifyNotification(token, body, keyring.keysFor(webhookId));
     if (!refusal) return toVerified(value, text);
-    const unverified = { refusal, kind: label(value.event), webhookId, token, text, value };
-    return { ...UNVERIFIED, unverified };
+    return { ...UNVERIFIED, unverified: { refusal, kind: label(value.event), webhookId, token, body } };
   } catch (error) {
     if (error instanceof SyntaxError) return refused(400, `the body is ${error.message}`);
     throw error;
@@ -116,11 +115,6 @@ export function verdictAfter(error: unknown): Refused {
   const status = Error.isError(error) && 'status' in error ? Number(error.status) : 500;
   if (status === 413) return TOO_LARGE;
   return status < 500 ? UNREADABLE : INTERNAL_ERROR;
-}
-
-/** 503: nothing was acknowledged, so the sender must try again. */
-function refusedForNow(error: string): Refused {
-  return refused(503, error, SOON);
 }
 
 /** Any answer but a success. */

@@ -8,6 +8,7 @@ import { type RunningService, runService } from '../support/running-service.ts';
 
 const OTHER_WEBHOOK = 'hook0002';
 const OTHER_SECRET = 'the-live-secret-of-webhook-hook0002';
+const RETIRED_SECRET = 'the-retired-secret-of-webhook-hook0002';
 /** A key that a forger chose, and puts into the header of a token or names there. */
 const FORGERS = 'a key that the forger chose';
 
@@ -29,6 +30,13 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 /** A token with another header, rightly signed unless another secret is given. */
 const headed = (head: object | string, secret = SECRET) => tokenOf(text, secret, { header: head });
 const hs256 = { alg: 'HS256', typ: 'JWT' };
+/** Whatever stands before the signature of a token, rightly signed. */
+const signed = (before: string) => `${before}.${hmacOf(before, SECRET)}`;
+/** A body whose claims have all characters of base64, and need padding. */
+const full = within('"note":"\u{1f600}???>>>~~"');
+const base64 = Buffer.from(full).toString('base64');
+/** The last character of a signature has two bits that mean nothing. */
+const twin = String.fromCharCode(signature.charCodeAt(42) + 1);
 
 /** What a forger sends in place of `Bearer TOKEN`, and its body where that is not the genuine one. */
 type Forgery = readonly [name: string, authorization: string, body?: string | Buffer];
@@ -75,6 +83,8 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     bearer('alg inherited, rightly signed', headed('{"__proto__":{"alg":"HS256"}}')),
     bearer('a list, rightly signed', headed('[{"alg":"HS256"}]')),
     bearer('null, rightly signed', headed('null')),
+    bearer('with a byte order mark, rightly signed', headed('\ufeff{"alg":"HS256"}')),
+    bearer('that is no JSON, rightly signed', headed('HS256')),
     bearer('five segments', `${segment('{"alg":"dir","enc":"A256GCM"}')}..aaaa.bbbb.cccc`),
   ],
   'a signature': [
@@ -89,6 +99,21 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     bearer('that is a plain hash', `${input}.${createHash('sha256').update(input).digest('base64url')}`),
     bearer('of another notification', tokenOf(changed({ media_id: 'MNYaMSQl' }), SECRET)),
     bearer('behind the token twice', `${genuine}.${genuine}`),
+    bearer('that means the same bytes, written otherwise', `${genuine.slice(0, -1)}${twin}`),
+  ],
+  'rightly signed base64url': [
+    bearer('with a padded header', signed(`${header}=.${claims}`)),
+    bearer(
+      'with padded claims',
+      signed(`${header}.${base64.replaceAll('+', '-').replaceAll('/', '_')}`),
+      full,
+    ),
+    bearer('with the characters of base64', signed(`${header}.${base64.replaceAll('=', '')}`), full),
+    bearer('with a dot more in front', signed(`.${input}`)),
+    bearer('with a segment more', signed(`${input}.`)),
+    bearer('without claims', signed(`${header}.`)),
+    bearer('without a header', signed(`.${claims}`)),
+    bearer('without dots', signed(claims)),
   ],
   'a secret': [
     bearer('made up', tokenOf(text, 'made up')),
@@ -97,6 +122,11 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     bearer(
       'of this webhook for another one',
       tokenOf(changed({ webhook_id: OTHER_WEBHOOK }), SECRET),
+      changed({ webhook_id: OTHER_WEBHOOK }),
+    ),
+    bearer(
+      'retired',
+      tokenOf(changed({ webhook_id: OTHER_WEBHOOK }), RETIRED_SECRET),
       changed({ webhook_id: OTHER_WEBHOOK }),
     ),
     bearer('with a line end', tokenOf(text, `${SECRET}\n`)),
@@ -120,10 +150,13 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     claiming('with another value', changed({ media_id: 'MNYaMSQl' })),
     claiming('with a value in another case', changed({ media_id: 'uuhbhm6c' })),
     claiming('with a number for a text', changed({ note: 1 }), changed({ note: '1' })),
+    claiming('with a number that is a little more', changed({ note: 0.1 + 0.2 }), changed({ note: 0.3 })),
     claiming('with true for 1', changed({ note: true }), changed({ note: 1 })),
     claiming('with an object for a list', changed({ note: { 0: 'x' } }), changed({ note: ['x'] })),
     claiming('with a list in another order', changed({ note: [1, 2] }), changed({ note: [2, 1] })),
     claiming('with a composed letter', changed({ note: '\u00e9' }), changed({ note: 'e\u0301' })),
+    claiming('with a letter that looks the same', changed({ note: 'a' }), changed({ note: '\u0430' })),
+    claiming('with half a surrogate pair', within('"note":"\\ud83d"'), within('"note":"\ufffd"')),
     claiming('with __proto__, which the body has not', within('"__proto__":{"admin":true}')),
     claiming('without __proto__, which the body has', text, within('"__proto__":{"admin":true}')),
     claiming('without toString, which the body has', text, within('"toString":null')),
@@ -139,6 +172,7 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     ['with Bearer twice', `Bearer Bearer ${genuine}`],
     ['with a space in the token', `Bearer ${genuine.replace('.', ' .')}`],
     ['with two credentials', `Bearer ${genuine}, Bearer ${genuine}`],
+    ['beside a second one', `Bearer ${genuine}\r\nAuthorization: Bearer ${genuine}`],
     ['of Basic', `Basic ${Buffer.from(`:${genuine}`).toString('base64')}`],
     ['of a quoted token', `Bearer "${genuine}"`],
   ],
@@ -175,6 +209,8 @@ let service: RunningService;
 beforeAll(async () => {
   service = await runService({}, { REJECT_LIMIT: '1000000' });
   await service.store.secrets.add(OTHER_WEBHOOK, OTHER_SECRET);
+  await service.store.secrets.add(OTHER_WEBHOOK, RETIRED_SECRET);
+  await service.store.secrets.retire(OTHER_WEBHOOK, RETIRED_SECRET, 0);
 });
 afterAll(() => service.stop());
 

@@ -82,7 +82,6 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
     ['a space before a colon', 400, post([BEARER, 'Transfer-Encoding : chunked'], '0\r\n\r\n')],
     ['a zero byte in a header', 400, post([BEARER, 'X: a\0b'], '{}')],
     ['a chunk that is none', 400, post([BEARER, 'Transfer-Encoding: chunked'], 'zz\r\n')],
-    ['two Authorization headers', 401, signed(bodyOf(0), BEARER)],
     ['no HTTP', 400, Buffer.from('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hello\r\n\r\n', 'latin1')],
   ],
   'with a body that is no notification': [

@@ -15,7 +15,7 @@ const happen = () => stage.mock.createChannel({ site_id: SITE });
 const latest = () => stage.mock.deliveries().at(-1);
 const bodies = () => stage.receiver.received.map(({ body }) => body);
 const verify = ({ token, text, body }: Received, secret: string) =>
-  verifyNotification(token, Buffer.from(text), body, [keyOf(secret)]);
+  verifyNotification(token, { text, value: body }, [keyOf(secret)]);
 
 describe('a delivery', () => {
   test('is a POST of JSON whose claims are the very text, when something happens, and is in the log', async () => {

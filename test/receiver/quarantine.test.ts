@@ -58,6 +58,9 @@ describe('a refused notification', () => {
     ['its claims differ', body, tokenOf(JSON.stringify({ ...body, iat: 1 }), LATE)],
     ['it is of HS512', body, tokenOf(text, LATE, { header: { alg: 'HS512' }, hmac: 'HS512' })],
     ['it has a crit header', body, withHeader({ alg: 'HS256', crit: ['x'] })],
+    ['its claims are no JSON', body, tokenOf('{', LATE)],
+    ['its header is very long', body, withHeader({ alg: 'HS256', a: 'a'.repeat(9000) })],
+    ['it is no token', body, 'x'],
     ['the right secret signed other claims', body, tokenOf('{}', SECRET)],
     ['it misses a member', ...signed({ media_id: undefined })],
     ['it is over 8 KiB', ...signed({ title: 'x'.repeat(8192) })],
@@ -100,9 +103,9 @@ describe('a refused notification', () => {
           quarantine: { add: () => held.promise, countLost: async ({ n }) => void counted.push(n) },
         }),
     });
-    const value = JSON.parse(text);
     const refusal = { reason: 'no secret' } as const;
-    const unverified = { refusal, kind: '', webhookId: WEBHOOK, token: tokenOf(text, LATE), text, value };
+    const parsed = { text, value: JSON.parse(text) };
+    const unverified = { refusal, kind: '', webhookId: WEBHOOK, token: tokenOf(text, LATE), body: parsed };
     for (let count = 0; count < 1500; count++) quarantine.add(unverified, '::1');
     await clock.advance(999);
     expect(counted).toEqual([]);
