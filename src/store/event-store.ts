@@ -72,8 +72,8 @@ export class EventStore {
   #ping: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  /** Called with the resource of each new event that this process records. */
-  onRecorded: (resource: string) => void = () => {};
+  /** Called for each new event that this process records. */
+  onRecorded: () => void = () => {};
 
   constructor(engine: Engine, vault: Vault, { clock, onCommit = () => {} }: StoreOptions) {
     this.#engine = engine;
@@ -86,13 +86,13 @@ export class EventStore {
   /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
   async record(notification: VerifiedNotification, receivedAt = this.#clock.now()): Promise<Recorded> {
     const isNew = await this.#records.add({ ...notification, receivedAt, deliveries: 1 });
-    if (isNew) this.onRecorded(notification.resource);
+    if (isNew) this.onRecorded();
     return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
   }
 
   /**
-   * Leases lanes, never one that is leased, and of each its oldest ready event. Lanes without one are closed.
-   * @returns the claims, and how many lanes stay free because their events are over a limit
+   * Leases free lanes, and of each its oldest ready event. Lanes without one are closed, and those whose event is over a limit stay free.
+   * @returns the claims, and whether more lanes may be free: as many were found as were asked for
    */
   readonly claim = (request: ClaimRequest) => this.#engine.write(op.claim, request);
 
@@ -343,7 +343,7 @@ export class EventStore {
     const digest = digestOf(token);
     const admitted = await this.#engine.write(op.admit, { digest });
     if (!admitted) return undefined;
-    if (admitted.isNew) this.onRecorded(admitted.resource);
+    if (admitted.isNew) this.onRecorded();
     return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
   }
 

@@ -115,7 +115,7 @@ export class Life {
     this.#server = new LocalServer(both.use(receiver), largestHead(config.BODY_LIMIT));
     this.#dispatcher = dispatcher;
     dispatcher.start();
-    store.onRecorded = (resource) => dispatcher.came(resource);
+    store.onRecorded = () => dispatcher.came();
   }
 
   get isOver(): boolean {

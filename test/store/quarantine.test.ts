@@ -130,15 +130,15 @@ onEachEngine('quarantine', (stage) => {
   test('admits an entry to the events with all its deliveries, once, and tells listeners', async () => {
     const { store } = stage;
     const one = unproven('one');
-    const told: string[] = [];
-    store.onRecorded = (resource) => void told.push(resource);
+    let told = 0;
+    store.onRecorded = () => void told++;
     for (let n = 0; n < 3; n++) await store.quarantine(one, ROOM);
     const other = await stage.another();
     const answers = await Promise.all([store.admit(one.token), other.admit(one.token)]);
     expect(answers.filter(Boolean)).toEqual([{ status: 'accepted', id: one.id }]);
     expect(await store.event(one.id)).toMatchObject({ deliveries: 3, body: one.body, status: 'pending' });
     expect([await store.quarantineSize(), await store.admit(one.token)]).toEqual([0, undefined]);
-    expect(told.length).toBeLessThanOrEqual(1);
+    expect(told).toBeLessThanOrEqual(1);
   });
 
   test('loses what is dropped, of one webhook or up to a time, and nothing else', async () => {

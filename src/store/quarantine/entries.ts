@@ -60,7 +60,7 @@ export function quarantineOperations(d: Dialect, { record }: ReturnType<typeof r
       const [entry] = await db.each<Arrival>(takeOut, [token]);
       if (!entry) return undefined;
       const [isNew = false] = await record(db, { list: [entry] });
-      return { isNew, id: entry.id, resource: entry.resource };
+      return { isNew, id: entry.id };
     },
   };
 }
