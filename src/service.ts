@@ -81,7 +81,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
     });
 
-    store.queue.onRecorded((resource) => dispatcher.came(resource));
+    store.queue.onRecorded(() => dispatcher.came());
     dispatcher.start();
     ends.defer(admissions.stop);
     admissions.admit(); // WEBHOOK_SECRET may be new

@@ -13,7 +13,6 @@ import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn, lineOf } from './process-guard.ts';
 import { giveUp, type RunningApp, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE } from './settlement.ts';
-import { Wanted } from './wanted.ts';
 
 export interface DispatcherOptions {
   readonly config: Config;
@@ -28,6 +27,8 @@ export interface DispatcherOptions {
 
 /** How long new events gather before a claim, so that claims leave the database to acks in between. */
 export const GATHER_MS = 20;
+/** The share of the newest lanes in claims that cannot take all; the rest goes to those that have waited longest. */
+const NEWEST = 1 / 4;
 /** The pause between two polls, which doubles while nothing comes. */
 const OFTEN_MS = 500;
 const SELDOM_MS = 2000;
@@ -46,24 +47,23 @@ const LAST_MS = 1500;
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** leased events, each with a promise that resolves once its result is stored, or never will be */
-  readonly #leased = new Map<Leased, Promise<void>>();
+  readonly #leased = new Set<Leased>();
   /** leased events whose handlers run */
   readonly #atWork = new Set<Leased>();
-  /** calls of `onDead` under way */
-  readonly #telling = new Set<Promise<void>>();
+  /** what a stop waits for: claims, events until their results are stored or never will be, calls of `onDead` */
+  readonly #underWay = new Set<Promise<unknown>>();
   readonly #limits;
-  readonly #wanted: Wanted;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
   /** when the next poll and sweep are due, and until when no lease of another process is recovered; by the monotonic clock */
   #pollAt = 0;
   #sweepAt = 0;
   #sparedUntil = 0;
-  /** resources of events that this process has just recorded */
-  readonly #coming = new Set<string>();
-  #claiming: Promise<void> | undefined;
+  #isClaiming = false;
+  /** whether events may be ready whose lanes are free */
   #isClaimWanted = false;
+  /** the fraction of a place that is still due to the newest lanes */
+  #dueToNewest = 0;
   #isStopped = true;
   /** aborted when a stop is over: from then on nothing is stored again after an error */
   readonly #over = new AbortController();
@@ -76,7 +76,6 @@ export class Dispatcher {
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
     this.#limits = limitsOf(options.app);
-    this.#wanted = new Wanted(config.DISPATCH_CONCURRENCY);
     const noAnswer = 'the store does not answer; trying again';
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
   }
@@ -95,22 +94,19 @@ export class Dispatcher {
     void this.#poll();
   }
 
-  /** This process has just recorded an event of a resource. */
-  came(resource: string): void {
+  /** This process has just recorded an event. */
+  came(): void {
     if (this.#isStopped) return;
-    this.#coming.add(resource);
     this.#pollOften();
     this.#cancelGathering ??= this.#options.clock.after(GATHER_MS, () => {
       this.#cancelGathering = undefined;
-      this.#wanted.add(this.#coming);
-      this.#coming.clear();
-      this.#claim();
+      this.wake();
     });
   }
 
-  /** Events may be ready whose resources nobody names, such as replayed events. */
+  /** Events may be ready. */
   wake(): void {
-    this.#wanted.backlog();
+    this.#isClaimWanted = true;
     this.#claim();
   }
 
@@ -133,7 +129,7 @@ export class Dispatcher {
     this.#cancelPoll = clock.after(ms, () => void this.#poll());
   }
 
-  /** Looks for events that nobody has named: waiting events that are due, events of other processes, and leases that ran out. */
+  /** Looks for waiting events that are due, events of other processes, and leases that ran out. */
   async #poll(): Promise<void> {
     const { store, clock, config } = this.#options;
     const now = clock.monotonic();
@@ -143,7 +139,7 @@ export class Dispatcher {
     try {
       found.push(...(await store.queue.wake()));
       if (now >= this.#sparedUntil && !this.#isStopped) {
-        const held = [...this.#leased.keys()].map(({ claim }) => claim.lease);
+        const held = [...this.#leased].map(({ claim }) => claim.lease);
         const { ready, dead } = await store.queue.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS });
         found.push(...ready);
         for (const event of dead) this.#tellDead(event);
@@ -160,39 +156,39 @@ export class Dispatcher {
     this.#pollIn(found.length > 0 ? 0 : this.#pollMs); // a poll wakes 500 events and recovers 200 leases at most
   }
 
-  /** Begins a claim, or has one follow the claim under way. */
+  /** Claims while events may be ready and places for handlers are free. */
   #claim(): void {
-    if (this.#isStopped) return;
-    this.#isClaimWanted = true;
-    this.#claiming ??= this.#claimWhileWanted();
+    if (this.#isClaimWanted && !this.#isClaiming) this.#follow(this.#claimWhileWanted());
   }
 
   async #claimWhileWanted(): Promise<void> {
-    while (this.#isClaimWanted && !this.#isStopped) {
+    this.#isClaiming = true;
+    for (;;) {
       await setImmediate(); // one claim for all handlers that end in this turn of the event loop
+      const free = this.#options.config.DISPATCH_CONCURRENCY - this.#atWork.size;
+      if (!this.#isClaimWanted || this.#isStopped || free <= 0) break;
       this.#isClaimWanted = false;
-      if (!this.#isStopped) await this.#claimFree();
+      await this.#claimFree(free);
     }
-    this.#claiming = undefined;
+    this.#isClaiming = false;
   }
 
   /** Claims as many events as places for handlers are free: none is leased ahead. */
-  async #claimFree(): Promise<void> {
+  async #claimFree(free: number): Promise<void> {
     const { store, clock, config } = this.#options;
-    const running = new Set([...this.#leased.keys()].map(({ claim }) => claim.resource));
-    const asked = this.#wanted.take(config.DISPATCH_CONCURRENCY - this.#atWork.size, running);
-    if (!asked) return;
+    const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
+    const limits = this.#limits.map(({ kinds, most }) => ({ kinds, room: most - this.#runningOf(kinds) }));
+    const due = this.#dueToNewest + free * NEWEST;
+    const newest = Math.floor(due);
+    const oldest = free - newest;
+    this.#dueToNewest = due - newest;
     const leasedAt = clock.monotonic();
     try {
-      const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
-      const limits = this.#limits.map(({ kinds, most }) => ({ kinds, room: most - this.#runningOf(kinds) }));
-      const { claims, over } = await store.queue.claim({ ...asked, limits, owner, leaseMs });
+      const { claims, hasMore } = await store.queue.claim({ oldest, newest, limits, owner, leaseMs });
+      this.#isClaimWanted ||= hasMore;
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
-      const isPoll = asked.names.length === 0;
-      if (isPoll && claims.length + over > 0) this.wake(); // more events may be ready
     } catch (error) {
-      this.#wanted.backlog(); // the next poll claims again
-      this.#storeFailed('claim events', error);
+      this.#storeFailed('claim events', error); // the next poll claims again
     }
   }
 
@@ -202,12 +198,9 @@ export class Dispatcher {
 
   #take(leased: Leased): void {
     const released = { ...RELEASE, startedAt: this.#options.clock.now(), ms: 0 };
-    const end = this.#isStopped ? this.#store(leased.claim, released) : this.#handle(leased);
-    const ended = end.then(() => {
-      this.#leased.delete(leased);
-      this.#claim(); // more of the resource may be ready
-    });
-    this.#leased.set(leased, ended);
+    this.#leased.add(leased);
+    const stored = this.#isStopped ? this.#store(leased.claim, released) : this.#handle(leased);
+    this.#follow(stored.then(() => this.#leased.delete(leased)));
   }
 
   async #handle(leased: Leased): Promise<void> {
@@ -219,7 +212,7 @@ export class Dispatcher {
     const run = await runHandler(claim, abort, { ...this.#options, onStoreError });
     const limit = this.#limits.find(({ kinds }) => kinds.includes(slotOf(claim.kind)));
     this.#atWork.delete(leased);
-    if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#wanted.backlog(); // events over the limit may wait for this place
+    if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
     this.#claim();
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
@@ -237,10 +230,9 @@ export class Dispatcher {
     const { log, app } = this.#options;
     const tell = async () =>
       void (await app.onDead?.(JSON.parse(body), { id: event.id, error, attempts }, app.value));
-    const told = atWorkOn(event, tell)
-      .catch((cause) => log.error({ ...lineOf(event), error: textOf(cause) }, 'onDead failed'))
-      .finally(() => this.#telling.delete(told));
-    this.#telling.add(told);
+    const onError = (cause: unknown) =>
+      log.error({ ...lineOf(event), error: textOf(cause) }, 'onDead failed');
+    this.#follow(atWorkOn(event, tell).catch(onError));
   }
 
   /** Stores a result, again and again until the store takes it or a stop is over. @returns whether the store has it */
@@ -249,7 +241,7 @@ export class Dispatcher {
     for (;;) {
       try {
         const { isHeld, hasMore } = await store.queue.settle(claim, settlement);
-        if (hasMore) this.#wanted.add([claim.resource]);
+        if (hasMore) this.wake();
         if (settlement.status === 'pending') this.#pollOften();
         if (!isHeld) log.error(lineOf(claim), LOST);
         return isHeld;
@@ -283,7 +275,7 @@ export class Dispatcher {
     await within(clock, LAST_MS, this.#ended());
     this.#endLeases();
     this.#over.abort();
-    for (const leased of this.#leased.keys()) {
+    for (const leased of this.#leased) {
       if (this.#atWork.has(leased)) log.warn(lineOf(leased.claim), IGNORES_SIGNAL);
       else log.error(lineOf(leased.claim), NOT_STORED);
     }
@@ -291,10 +283,14 @@ export class Dispatcher {
     if (unstored > 0) throw new KitError('STORE_UNAVAILABLE', `${UNSTORED}: ${unstored}`);
   }
 
-  /** Resolves when nothing is claimed and nothing runs. */
+  /** Has a stop wait for work. */
+  #follow(work: Promise<unknown>): void {
+    const followed = work.finally(() => this.#underWay.delete(followed));
+    this.#underWay.add(followed);
+  }
+
   async #ended(): Promise<void> {
-    while (this.#claiming || this.#leased.size + this.#telling.size > 0)
-      await Promise.all([this.#claiming, ...this.#leased.values(), ...this.#telling]);
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 }
 

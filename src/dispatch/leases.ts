@@ -17,7 +17,7 @@ interface LeasesOptions {
   readonly clock: MonotonicClock;
   readonly config: Pick<Config, 'LEASE_MS'>;
   /** the events that this process has leased */
-  readonly all: ReadonlyMap<Leased, unknown>;
+  readonly all: ReadonlySet<Leased>;
   /** told why leases could not be renewed; the next look renews them again */
   readonly onError: (error: unknown) => void;
 }
@@ -55,11 +55,9 @@ export function keepLeases({ store, clock, config, all, onError }: LeasesOptions
   return repeat(clock, lookMs, async () => {
     const now = clock.monotonic();
     const before = now - leaseMs + 2 * lookMs; // a look may come late: the event loop is busy at times
-    const due: Leased[] = [];
-    for (const leased of all.keys()) {
+    for (const leased of all)
       if (leased.leasedAt <= before) lose(leased, 'the lease was not renewed in time');
-      if (leased.leasedAt <= now - renewalMs(leaseMs)) due.push(leased);
-    }
+    const due = [...all].filter(({ leasedAt }) => leasedAt <= now - renewalMs(leaseMs));
     if (due.length > 0 && !isRenewing) void renew(due);
     return lookMs;
   });

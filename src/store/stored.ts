@@ -87,9 +87,7 @@ export interface DeadEvent extends Pick<Claim, 'id' | 'kind' | 'resource' | 'sta
 }
 
 export interface ClaimRequest {
-  /** resources to be claimed by name */
-  readonly names: readonly string[];
-  /** how many free lanes to poll, those that have waited longest first */
+  /** how many free lanes, those that have waited longest first */
   readonly oldest: number;
   /** how many of those that became ready last */
   readonly newest: number;

@@ -115,7 +115,7 @@ export class Life {
     this.#server = new LocalServer(both.use(receiver), largestHead(config.BODY_LIMIT));
     this.#dispatcher = dispatcher;
     dispatcher.start();
-    store.queue.onRecorded((resource) => dispatcher.came(resource));
+    store.queue.onRecorded(() => dispatcher.came());
   }
 
   get isOver(): boolean {

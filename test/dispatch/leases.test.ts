@@ -192,7 +192,7 @@ describe('a stop', () => {
         }),
     });
     const second = await record({ media_id: 'other' });
-    dispatcher.came('media:other');
+    dispatcher.came();
     await stop(dispatcher, 4000);
     expect(await event(first)).toMatchObject({ status: 'handled' });
     expect(await event(second)).toMatchObject({ status: 'pending', starts: 0 });

@@ -238,7 +238,7 @@ test('handling does not wait for onDead, a stop waits no longer than for a handl
   );
   expect(await event(next)).toMatchObject({ status: 'handled' });
   const other = await record({ event: 'thumbnail_created', thumbnail_id: 't' });
-  dispatcher.came('media:media-1');
+  dispatcher.came();
   await pass(100);
   const began = clock.now();
   const ended = dispatcher.stop(3000).then(() => clock.now() - began);

@@ -34,17 +34,20 @@ export async function recorded(store: EventStore, ...list: VerifiedNotification[
   return list;
 }
 
-/** Claims resources by name. */
-export function claimed(store: EventStore, ...names: string[]): Promise<readonly Claim[]> {
-  return polled(store, { names, oldest: 0 });
+/** Claims resources. Other events that are ready are given back, which counts as a start of theirs. */
+export async function claimed(store: EventStore, ...names: string[]): Promise<readonly Claim[]> {
+  const claims = await polled(store);
+  const others = claims.filter(({ resource }) => !names.includes(resource));
+  await Promise.all(others.map((claim) => store.queue.settle(claim, RELEASED)));
+  return claims.filter(({ resource }) => names.includes(resource));
 }
 
-/** Polls for free lanes. */
+/** Claims what is ready. */
 export async function polled(
   store: EventStore,
   request: Partial<ClaimRequest> = {},
 ): Promise<readonly Claim[]> {
-  const usual = { names: [], oldest: 100, newest: 0, owner: OWN, leaseMs: LEASE_MS };
+  const usual = { oldest: 100, newest: 0, owner: OWN, leaseMs: LEASE_MS };
   return (await store.queue.claim({ ...usual, ...request })).claims;
 }
 
@@ -56,6 +59,7 @@ export async function claimedOne(store: EventStore, resource: string): Promise<C
 
 const run = { startedAt: NOON, ms: 3, counts: true } as const;
 export const HANDLED: Settlement = { ...run, status: 'handled', outcome: 'handled' };
+const RELEASED: Settlement = { ...run, status: 'pending', outcome: 'interrupted', counts: false };
 const error = 'Error: no';
 export const FAILED: Settlement = { ...run, status: 'pending', outcome: 'error', error, afterMs: 1000 };
 

@@ -93,10 +93,10 @@ onPostgres('two transactions', (stage) => {
     expect(await b.store.queue.recover(MOST)).toEqual({ ready: [], dead: [] });
   });
 
-  test('claim gives a lane to one of two that ask for it by name or by poll', async () => {
+  test('claim gives a lane to one of two that ask for it', async () => {
     await recorded(a.store, notified());
     const lease = await a.upTo(/^UPDATE lanes SET\s+lease/, (store) => claimed(store, 'media:one'));
-    expect([await claimed(b.store, 'media:one'), await polled(b.store, { newest: 5 })]).toEqual([[], []]);
+    expect(await polled(b.store, { newest: 500 })).toEqual([]);
     expect(await lease()).toHaveLength(1);
   });
 
@@ -104,7 +104,7 @@ onPostgres('two transactions', (stage) => {
     const [older] = await recorded(a.store, notified('media:one', 1));
     await store0Fails();
     await recorded(a.store, notified('media:one', 2));
-    const lease = await a.upTo(/^UPDATE lanes SET\s+lease|FROM lanes WHERE resource/, (store) =>
+    const lease = await a.upTo(/^UPDATE lanes SET\s+lease|FROM lanes\s+WHERE/, (store) =>
       claimed(store, 'media:one'),
     );
     await stage.pass(2000);

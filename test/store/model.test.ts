@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Claim, EventStore, Settlement } from '../../src/store/event-store.ts';
+import { present } from '../support/only.ts';
 import { size } from '../support/sizes.ts';
 import { HANDLED, LEASE_MS, notified } from './desk.ts';
 import { onPostgres, onSqlite, type Stage } from './stages.ts';
@@ -173,21 +174,14 @@ const repeat = (n: number) =>
     event.deliveries++;
   });
 
-const claim = (names: readonly string[]) =>
-  command(`claim ${names.join(' ') || 'any'}`, async (model, { store, owner }) => {
-    const poll = names.length === 0 ? 10 : 0;
-    const asked = names.length === 0 ? RESOURCES : names;
-    const due = asked.map((name) => model.nextOf(name)).filter((one) => one !== undefined);
-    const { claims } = await store.queue.claim({
-      names,
-      oldest: poll,
-      newest: poll && 2,
-      owner,
-      leaseMs: LEASE_MS,
-    });
-    expect(claims.map(({ id }) => id).sort()).toEqual(due.map(({ id }) => id).sort());
-    for (const event of due) {
-      const mine = claims.find(({ id }) => id === event.id) as Claim;
+const claim = (oldest: number, newest: number) =>
+  command(`claim ${oldest} and ${newest}`, async (model, { store, owner }) => {
+    const due = RESOURCES.map((name) => model.nextOf(name)).filter((one) => one !== undefined);
+    const { claims, hasMore } = await store.queue.claim({ oldest, newest, owner, leaseMs: LEASE_MS });
+    expect(claims.length).toBeLessThanOrEqual(oldest + newest);
+    if (!hasMore || oldest + newest >= RESOURCES.length) expect(claims).toHaveLength(due.length);
+    for (const mine of claims) {
+      const event = present(due.find(({ id }) => id === mine.id));
       const late = model.isLate(event);
       expect(mine).toMatchObject({
         late,
@@ -200,11 +194,11 @@ const claim = (names: readonly string[]) =>
   });
 
 /** At a limit a claim gets nothing, and changes nothing for the claims of others. */
-const claimAtLimit = (names: readonly string[]) =>
-  command(`claim ${names.join(' ') || 'any'} at a limit`, async (_, { store, owner }) => {
+const claimAtLimit = (oldest: number) =>
+  command(`claim ${oldest} at a limit`, async (_, { store, owner }) => {
     const limits = [{ kinds: ['media_available'], room: 0 }];
-    const request = { names, oldest: names.length === 0 ? 10 : 0, newest: 2, limits };
-    expect((await store.queue.claim({ ...request, owner, leaseMs: LEASE_MS })).claims).toEqual([]);
+    const request = { oldest, newest: 2, limits, owner, leaseMs: LEASE_MS };
+    expect((await store.queue.claim(request)).claims).toEqual([]);
   });
 
 const settle = (n: number, settlement: Settlement) =>
@@ -288,8 +282,8 @@ const commands = fc.commands(
     fc.tuple(resources, fc.nat(5)).map(([resource, seconds]) => record(resource, seconds)),
     fc.tuple(resources, fc.nat(5)).map(([resource, seconds]) => record(resource, seconds)),
     fc.nat(20).map(repeat),
-    fc.subarray(RESOURCES).map(claim),
-    fc.subarray(RESOURCES).map(claimAtLimit),
+    fc.tuple(fc.nat(4), fc.nat(4)).map(([oldest, newest]) => claim(oldest, newest)),
+    fc.nat(3).map(claimAtLimit),
     fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
     fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
     fc.constant(wake),

@@ -135,8 +135,8 @@ onEachEngine('quarantine', (stage) => {
   test('admits an entry to the events with all its deliveries, once, and tells listeners', async () => {
     const { store } = stage;
     const one = unproven('one');
-    const told: string[] = [];
-    store.queue.onRecorded((resource) => told.push(resource));
+    let told = 0;
+    store.queue.onRecorded(() => told++);
     for (let n = 0; n < 3; n++) await store.quarantine.add(one, ROOM);
     const other = await stage.another();
     const answers = await Promise.all([store.quarantine.admit(one.token), other.quarantine.admit(one.token)]);
@@ -147,7 +147,7 @@ onEachEngine('quarantine', (stage) => {
       status: 'pending',
     });
     expect([await store.quarantine.size(), await store.quarantine.admit(one.token)]).toEqual([0, undefined]);
-    expect(told.length).toBeLessThanOrEqual(1);
+    expect(told).toBeLessThanOrEqual(1);
   });
 
   test('loses what is dropped, of one webhook or up to a time, and nothing else', async () => {

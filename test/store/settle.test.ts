@@ -265,9 +265,9 @@ onEachEngine('sweep', (stage) => {
   test('opens a lane for whatever is ready and has none, in steps, and for nothing else', async () => {
     const { store } = stage;
     const names = Array.from({ length: 1100 }, (_, n) => `media:${n}`);
-    await Promise.all([...names, 'media:0', 'media:0'].map((name) => store.queue.record(notified(name))));
     await recorded(store, notified('media:waits'));
     await store.queue.settle(await claimedOne(store, 'media:waits'), FAILED);
+    await Promise.all([...names, 'media:0', 'media:0'].map((name) => store.queue.record(notified(name))));
     expect(await store.queue.sweep()).toBe(0);
     await stage.sql("DELETE FROM lanes WHERE resource NOT LIKE '%7'");
     expect(await store.queue.sweep()).toBe(990);

@@ -20,7 +20,7 @@ export async function claims(
   store: EventStore,
   given: Partial<ClaimRequest> = {},
 ): Promise<readonly Claim[]> {
-  const request = { owner: 'one', names: [], oldest: 100, newest: 0, leaseMs: LEASE_MS };
+  const request = { owner: 'one', oldest: 100, newest: 0, leaseMs: LEASE_MS };
   return (await store.queue.claim({ ...request, ...given })).claims;
 }
 

@@ -329,8 +329,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never two at once: a leased lane is given to nobody else': {
     file: 'src/store/queue/claim.ts',
-    original: "AND coalesce(lanes.lease, '') = '' AND",
-    mutant: 'AND',
+    original: 'WHERE lease IS NULL AND',
+    mutant: 'WHERE',
     suite: 'test/store/record-and-claim.test.ts',
     tests: 'never gives two events of one resource at once',
   },
@@ -352,8 +352,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never two at once: a lease is renewed as long as its handler runs, also one that ignores its abort (4)': {
     file: 'src/dispatch/leases.ts',
-    original: 'if (leased.leasedAt <= now - renewalMs(leaseMs)) due.push',
-    mutant: 'if (leased.leasedAt <= now - renewalMs(leaseMs) && !leased.abort.signal.aborted) due.push',
+    original: '({ leasedAt }) => leasedAt <= now - renewalMs(leaseMs)',
+    mutant: '({ leasedAt, abort }) => leasedAt <= now - renewalMs(leaseMs) && !abort.signal.aborted',
     suite: 'test/dispatch/leases.test.ts',
     tests: 'keeps its media until it has ended, when it ignores its signal',
   },
@@ -450,8 +450,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'poison: nothing is leased ahead, so that a crash takes nothing along that never started (4)': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'take(config.DISPATCH_CONCURRENCY - this.#atWork.size, running)',
-    mutant: 'take(2 * config.DISPATCH_CONCURRENCY - this.#atWork.size, running)',
+    original: 'config.DISPATCH_CONCURRENCY - this.#atWork.size;',
+    mutant: 'config.DISPATCH_CONCURRENCY * 2 - this.#atWork.size;',
     suite: 'test/dispatch/claims.test.ts',
     tests: 'nothing is leased ahead',
   },
@@ -536,18 +536,18 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     tests: 'when no handler ever ends',
   },
   'fairness: a new event of a free resource passes a backlog': {
-    file: 'src/dispatch/wanted.ts',
+    file: 'src/dispatch/dispatcher.ts',
     original: 'const NEWEST = 1 / 4;',
     mutant: 'const NEWEST = 0;',
     suite: 'test/dispatch/claims.test.ts',
     tests: 'a new event is handled within about a second behind',
   },
   'fairness: a quarter of one free slot is every fourth claim (11)': {
-    file: 'src/dispatch/wanted.ts',
-    original: 'this.#due += free * NEWEST;',
-    mutant: 'this.#due = free * NEWEST;',
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'this.#dueToNewest + free * NEWEST;',
+    mutant: 'free * NEWEST;',
     suite: 'test/dispatch/claims.test.ts',
-    tests: 'takes the newest with every fourth slot',
+    tests: 'every fourth event is the newest',
   },
   'fairness: a lane waits since its ready event was received, whoever opens it (11)': {
     file: 'src/store/queue/lanes.ts',
@@ -555,6 +555,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     mutant: 'ready_at = ready_at',
     suite: 'test/store/record-and-claim.test.ts',
     tests: 'counts the waiting of a lane from the receipt of its ready event',
+  },
+  'fairness: a claim that found as many as it asked for is followed by another': {
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'this.#isClaimWanted ||= hasMore;',
+    mutant: '',
+    suite: 'test/dispatch/claims.test.ts',
+    tests: 'nothing is leased ahead',
   },
   'a frozen neighbour gives up its locks after five seconds (6)': {
     file: 'src/store/postgres/engine.ts',
@@ -565,8 +572,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'no statement of the hot path goes through what an old snapshot keeps (9)': {
     file: 'src/store/queue/claim.ts',
-    original: "AND coalesce(lease, '') = '' $",
-    mutant: 'AND lease IS NULL $',
+    original: "coalesce(lanes.lease, '') = $",
+    mutant: 'lanes.lease = $',
     suite: 'test/store/plans.test.ts',
   },
   'starting beside others waits for nobody (15)': {

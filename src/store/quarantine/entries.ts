@@ -74,7 +74,7 @@ export function quarantineOperations(d: Dialect) {
       const [entry] = await db.each<Arrival>(takeOut, [{ digest: digestOf(token) }]);
       if (!entry) return undefined;
       const [isNew = false] = await record(db, { list: [entry] });
-      return { isNew, id: entry.id, resource: entry.resource };
+      return { isNew, id: entry.id };
     },
   };
 }

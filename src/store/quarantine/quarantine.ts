@@ -38,7 +38,7 @@ export function quarantineOn(engine: Engine, queue: Pick<Queue, 'tellRecorded'>,
     async admit(token: string): Promise<Recorded | undefined> {
       const admitted = await calls.admit({ token });
       if (!admitted) return undefined;
-      if (admitted.isNew) queue.tellRecorded(admitted.resource);
+      if (admitted.isNew) queue.tellRecorded();
       return { status: admitted.isNew ? 'accepted' : 'duplicate', id: admitted.id };
     },
   };

@@ -14,17 +14,14 @@ const MOST_LIMITS = 1_000_000;
 
 export function claimOperations(d: Dialect) {
   const freeLanes = freeing(d);
-  // PostgreSQL locks the lanes first, so that the statements after it read what others have committed until then.
-  // `coalesce` keeps the planner off lanes_free, which it would scan whole; lanes_pkey finds lanes by name.
-  const freeNamed =
-    d.hasLocks && d.lock('lanes', 'resource', 'resource', `AND coalesce(lease, '') = '' ${d.skipLocked}`);
+  // PostgreSQL locks the lanes, so that the statements after it read what others have committed until then.
   const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
     WHERE lease IS NULL AND over_limit >= $least AND over_limit <= $most
     ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit ${d.skipLocked}`;
   const leases = d.rows('resource text, lease text');
   const leaseLane = `UPDATE lanes SET lease = ${leases.lease}, owner = $owner, until = ${d.now} + $lease_ms,
     started_at = $now, event = ${firstReady('seq')}
-    ${leases.from} WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = '' AND ${NOT_PAUSED}
+    ${leases.from} WHERE ${leases.is('lanes.resource')} AND ${NOT_PAUSED}
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`;
   // A newer event that is being replayed too does not make it late: that one runs again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
@@ -52,8 +49,7 @@ export function claimOperations(d: Dialect) {
      * the number of that limit in over_limit: polls for other kinds need not pass over it. An event that becomes ready sets it to 0 again.
      */
     async claim(db: Db, request: ClaimRequest & { now: number }) {
-      const { names, oldest, newest, limits = [], ...lease } = request;
-      const free = freeNamed ? await db.each<Lane>(freeNamed, named(names)) : named(names);
+      const { oldest, newest, limits = [], ...lease } = request;
       const polled = async (order: 'ASC' | 'DESC', limit: number, least = 0) => {
         // The last limit takes what a process with more of them has set aside.
         const most = least < limits.length ? least : MOST_LIMITS;
@@ -62,8 +58,9 @@ export function claimOperations(d: Dialect) {
       const found: Lane[] = [];
       for (const [index, { room }] of limits.entries())
         found.push(...(await polled('ASC', Math.min(room, oldest - found.length), index + 1)));
-      found.push(...(await polled('ASC', oldest - found.length)), ...(await polled('DESC', newest)));
-      const lanes = named([...free, ...found].map(({ resource }) => resource));
+      found.push(...(await polled('ASC', oldest - found.length)));
+      if (found.length === oldest) found.push(...(await polled('DESC', newest)));
+      const lanes = named(found.map(({ resource }) => resource));
       const wanted = lanes.map((lane) => ({ ...lane, lease: randomUUID() }));
       const leased = await db.each<Lane & { readonly seq: number | undefined }>(leaseLane, wanted, lease);
       const picked = leased.filter(({ seq }) => seq !== undefined);
@@ -75,8 +72,7 @@ export function claimOperations(d: Dialect) {
         return rest.map(({ resource }) => ({ resource, overLimit: index + 1 }));
       });
       await freeLanes(db, [...empty, ...over]);
-      const isOver = new Set(over.map(({ resource }) => resource));
-      const events = rows.filter(({ resource }) => !isOver.has(resource));
+      const events = rows.filter(({ resource }) => !over.some((lane) => lane.resource === resource));
       const late = events.filter((event) => event.late === 1);
       await db.each(keepLate, late);
       const values = await db.each<StateValue & Lane>(states, events);
@@ -85,7 +81,7 @@ export function claimOperations(d: Dialect) {
         const state = stateOf.get(event.resource)?.map(({ name, value }) => ({ name, value })) ?? [];
         return { ...event, body: event.body ?? '', late: event.late === 1, state };
       });
-      return { claims, over: over.length };
+      return { claims, hasMore: leased.length === oldest + newest };
     },
 
     /** Renews leases. @returns the leases that their owner still has */

@@ -93,10 +93,7 @@ export function queueOn(engine: Engine, { clock, onCommit = () => {} }: StoreOpt
   });
   const settlements = new Gathered((list: readonly Settling[]) => calls.settle({ list }));
   let pinged: Promise<void> | undefined;
-  const listeners = new Set<(resource: string) => void>();
-  const tellRecorded = (resource: string): void => {
-    for (const listener of listeners) listener(resource);
-  };
+  let tellRecorded = (): void => {};
 
   /** The seqs of events that match, oldest first, 500 at a time. */
   async function* matching(filter: EventFilter, upTo: number) {
@@ -110,16 +107,18 @@ export function queueOn(engine: Engine, { clock, onCommit = () => {} }: StoreOpt
     ...reader,
     ...calls,
 
-    /** Has a function told the resource of each new event that this process records. */
-    onRecorded: (listener: (resource: string) => void) => void listeners.add(listener),
+    /** Has a function called for each new event that this process records. */
+    onRecorded(listener: () => void): void {
+      tellRecorded = listener;
+    },
 
-    /** Tells that this process has recorded a new event. */
-    tellRecorded,
+    /** This process has recorded a new event in another way than by `record`. */
+    tellRecorded: () => tellRecorded(),
 
     /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
     async record(notification: VerifiedNotification, receivedAt = clock.now()): Promise<Recorded> {
       const isNew = await records.add({ ...notification, receivedAt, deliveries: 1 });
-      if (isNew) tellRecorded(notification.resource);
+      if (isNew) tellRecorded();
       return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
     },
 

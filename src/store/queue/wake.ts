@@ -31,7 +31,7 @@ export function wakeOperations(d: Dialect) {
   const isSuspect = "crashes >= 2 AND status = 'pending'";
   const readySuspect = `SELECT seq FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
   const nextSuspect = `SELECT seq, resource, received_at FROM events
-    WHERE ${isSuspect} AND next_at <= ${d.now} ORDER BY next_at LIMIT 1`;
+    WHERE ${isSuspect} AND next_at <= ${d.now} AND (${readySuspect}) IS NULL ORDER BY next_at LIMIT 1`;
   const lockSuspects = d.hasLocks && `SELECT pg_advisory_xact_lock(${0x686f6f6b}, -2)`;
   const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -54,12 +54,10 @@ export function wakeOperations(d: Dialect) {
 
   /** The suspect that becomes ready now, if no other one is ready. */
   const dueSuspects = async (db: Db, now: number): Promise<Due[]> => {
-    const look = async () =>
-      (await db.all(readySuspect)).length > 0 ? [] : await db.all<Due>(nextSuspect, { now });
-    let found = await look();
+    let found = await db.all<Due>(nextSuspect, { now });
     if (found.length > 0 && lockSuspects) {
       await db.all(lockSuspects);
-      found = await look(); // another process may have made one ready
+      found = await db.all<Due>(nextSuspect, { now }); // another process may have made one ready
     }
     if (found.length > 0) await db.all(noteSince, { now });
     return found;
