@@ -1,102 +1,104 @@
 import { writeSync } from 'node:fs';
-import { type Debugger, Session, url } from 'node:inspector';
-import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
+import { Session, url } from 'node:inspector/promises';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import type { Logger } from 'pino';
 import { pause, repeat, systemClock, within } from '../base/clock.ts';
-import { isInUsersFiles } from '../base/thrown.ts';
+import { isInUsersFiles, textOf } from '../base/thrown.ts';
 import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
 
-const BEAT_MS = 1000;
+const BEAT_MS = 500;
 /** So many beats may be missing before the event loop stands still. */
-const MOST_MISSED = 5;
+const MOST_MISSED = 10;
 /** How long the main thread may take to say where it is, and to end. */
-const ANSWER_MS = 1000;
+const ANSWER_MS = 5000;
 const STDERR = 2;
-/** Tells this module that it is in the thread. */
-const WATCH = 'watch the event loop';
+/** DISPATCH_CONCURRENCY is no more. */
+const MOST_AT_WORK = 1000;
+const LONGEST_NAME = 128;
+/** What `beats` counts, and whether a debugger may hold the main thread up. */
+const [COUNT, IS_INSPECTED] = [0, 1];
 
-/** What the main thread says again and again. */
-interface Beat {
-  /** the handlers at work: their events, and since when, milliseconds since the epoch */
-  readonly atWork: readonly { readonly event: string; readonly began: number }[];
-  readonly isInspected: boolean;
+/** What the main thread writes, and the other one reads: a message at each start of a handler would cost more. */
+interface Watched {
+  readonly beats: Int32Array;
+  /** the events whose handlers are at work, with zeros between them */
+  readonly names: Uint8Array;
+  readonly ends: boolean;
 }
 
 /**
- * Watches the event loop of this process from a thread. If the loop stands still for five seconds, the thread tells where, and of which
- * handlers, and ends the process with 1. A debugger may hold it up for as long as it likes.
+ * Watches the event loop of this process from a thread. If the loop stands still for five seconds, the thread says so on stderr, and which
+ * handlers are at work. A debugger may hold it up for as long as it likes.
+ * @param log is told once the loop goes on. Without it, the thread says where the loop stands, and ends the process with 1. With it, the
+ *   thread, which takes 12 MB, starts with the first handler: a service at rest has none
  * @returns the same handlers, whose events the thread knows
  */
-export function watchLoop(handlers: Handlers): Handlers {
-  const thread = new Worker(new URL(import.meta.url), { workerData: WATCH });
-  thread.unref();
-  const atWork = new Map<string, Beat['atWork'][number]>();
-  const beat = () => thread.postMessage({ atWork: [...atWork.values()], isInspected: url() !== undefined });
-  repeat(systemClock, 0, async () => {
-    beat();
+export function watchLoop(handlers: Handlers, log?: Logger): Handlers {
+  const beats = new Int32Array(new SharedArrayBuffer(8));
+  const names = Buffer.from(new SharedArrayBuffer(MOST_AT_WORK * LONGEST_NAME));
+  const places = Array.from({ length: MOST_AT_WORK }, (_, index) => index * LONGEST_NAME);
+  let thread: Worker | undefined;
+  const beat = async () => {
+    Atomics.store(beats, IS_INSPECTED, Number(url() !== undefined));
+    Atomics.add(beats, COUNT, 1);
     return BEAT_MS;
-  });
-  return wrapHandlers(handlers, (handler) => async (event, ctx) => {
-    const { kind, resource } = ctx.log.bindings();
-    atWork.set(ctx.id, { event: `${kind} of ${resource}, event ${ctx.id}`, began: systemClock.now() });
-    beat();
+  };
+  const start = () => {
+    if (thread) return;
+    thread = new Worker(new URL(import.meta.url), { workerData: { beats, names, ends: !log } });
+    thread.unref();
+    if (log) {
+      thread.on('message', (stood: object) => log.error(stood, 'the event loop stood still'));
+      thread.on('error', (error) => log.warn({ error: textOf(error) }, 'nothing watches the event loop'));
+    }
+    void beat();
+    repeat(systemClock, BEAT_MS, beat);
+  };
+  if (!log) start();
+  return wrapHandlers(handlers, (handler, kind) => async (event, ctx) => {
+    start();
+    const place = places.pop();
+    if (place === undefined) return handler(event, ctx);
+    names.write(`${kind}, event ${ctx.id}`, place, LONGEST_NAME - 1);
     try {
       return await handler(event, ctx);
     } finally {
-      atWork.delete(ctx.id);
-      beat();
+      names.fill(0, place, place + LONGEST_NAME);
+      places.push(place);
     }
   });
 }
 
-function watchOver(main: MessagePort): void {
-  let last: Beat = { atWork: [], isInspected: false };
-  let missed = 0;
-  main.on('message', (beat: Beat) => {
-    last = beat;
-    missed = 0;
-  });
-  repeat(systemClock, BEAT_MS, async () => {
-    missed++;
-    if (missed > MOST_MISSED && !last.isInspected) await endMain(last);
-    return BEAT_MS;
-  });
-}
-
-async function endMain({ atWork }: Beat): Promise<void> {
-  const session = new Session();
-  session.connectToMainThread();
-  try {
-    const place = await within(systemClock, ANSWER_MS, placeOfMain(session));
-    const lines = [
-      'the event loop has stood still for 5 s:',
-      place ?? '    in a call that nothing interrupts, such as execSync',
-      ...atWork.map(({ event, began }) => `at work for ${systemClock.now() - began} ms: ${event}`),
-    ];
-    writeSync(STDERR, `${lines.join('\n')}\n`);
-    // Node would say on stderr that it waits for the debugger, which is this session.
-    const expression = "process.getBuiltinModule('fs').closeSync(2); process.reallyExit(1)";
-    session.post('Runtime.evaluate', { expression });
-    await pause(systemClock, ANSWER_MS);
-  } finally {
-    process.kill(process.pid, 'SIGKILL');
+async function watchOver({ beats, names, ends }: Watched): Promise<void> {
+  let [count, beatAt, missed] = [0, 0, 0];
+  let atWork: readonly string[] | undefined;
+  for (;;) {
+    const now = systemClock.monotonic();
+    if (count !== Atomics.load(beats, COUNT)) {
+      if (atWork) parentPort?.postMessage({ ms: Math.round(now - beatAt), atWork });
+      [count, beatAt, missed, atWork] = [Atomics.load(beats, COUNT), now, 0, undefined];
+    } else if (++missed > MOST_MISSED && !atWork && Atomics.load(beats, IS_INSPECTED) === 0) {
+      atWork = Buffer.from(names.buffer).toString().split(/\0+/).filter(Boolean);
+      const told = atWork.map((name) => `at work: ${name}\n`);
+      writeSync(STDERR, `the event loop has stood still for 5 s\n${told.join('')}`);
+      if (ends) await endMain();
+    }
+    await pause(systemClock, BEAT_MS);
   }
 }
 
-/** Where the main thread is, as the lines of a stack: those in files of the user's, if there are any. */
-async function placeOfMain(session: Session): Promise<string> {
-  const files = new Map<string, string>();
-  session.on('Debugger.scriptParsed', ({ params }) => files.set(params.scriptId, params.url));
-  const paused = Promise.withResolvers<Debugger.PausedEventDataType>();
-  session.once('Debugger.paused', ({ params }) => paused.resolve(params));
-  session.post('Debugger.enable');
-  session.post('Debugger.pause');
-  const { callFrames } = await paused.promise;
-  const frames = callFrames.map(({ functionName, location: { scriptId, lineNumber, columnNumber = 0 } }) => {
-    const place = `${files.get(scriptId)}:${lineNumber + 1}:${columnNumber + 1}`;
-    return `    at ${functionName || '<anonymous>'} (${place})`;
-  });
-  const users = frames.filter(isInUsersFiles);
-  return (users.length > 0 ? users : frames).join('\n');
+/** Ends the process, and says where it was. A debugger alone can have the main thread do something within an endless loop. */
+async function endMain(): Promise<void> {
+  const session = new Session();
+  session.connectToMainThread();
+  const inMain = (expression: string) =>
+    within(systemClock, ANSWER_MS, session.post('Runtime.evaluate', { expression }));
+  const stack = await inMain('Error.stackTraceLimit = Infinity; Error().stack //# sourceURL=node:watch');
+  const places = String(stack?.result.value).split('\n').filter(isInUsersFiles);
+  writeSync(STDERR, `${places.join('\n') || '    the line could not be found'}\n`);
+  // Node would say on stderr that it waits for the debugger, which is this session.
+  if (stack) await inMain("process.getBuiltinModule('fs').closeSync(2); process.reallyExit(1)");
+  process.kill(process.pid, 'SIGKILL');
 }
 
-if (parentPort && workerData === WATCH) watchOver(parentPort);
+if (workerData?.beats) void watchOver(workerData);

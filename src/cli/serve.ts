@@ -5,6 +5,7 @@ import { loadApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
+import { watchLoop } from './loop-watch.ts';
 import { say } from './output.ts';
 
 /**
@@ -25,7 +26,8 @@ async function serve(_: object, command: Command): Promise<void> {
   const output = openLog(config);
   const { log } = output;
   const guard = guardProcess(log);
-  const app = await loadApp(config, say);
+  const loaded = await loadApp(config, say);
+  const app = { ...loaded, handlers: watchLoop(loaded.handlers, log) };
   const service = await start({ config, app, log, droppedLogLines: output.dropped });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   const delay = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS;

@@ -80,7 +80,9 @@ test('an endless loop ends a try with its event and line, when no debugger is th
   });
   const [endless, inspected] = await Promise.all(runs);
   expect(endless).toMatchObject({ code: 1, stdout: '' });
-  expect(endless?.stderr).toMatch(/at media_deleted \(.*\/endless\.mjs:3:\d+\)\n.*media_deleted of media:m1/);
+  expect(endless?.stderr).toMatch(
+    /media_deleted, event \S+\n {4}at media_deleted \(.*\/endless\.mjs:3:\d+\)\n$/,
+  );
   expect(inspected).toMatchObject({ code: 0 });
 });
 

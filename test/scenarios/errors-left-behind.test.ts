@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
@@ -6,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startProcess } from '../support/service-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
@@ -43,6 +45,7 @@ interface Line {
   readonly msg?: string;
   readonly event?: string;
   readonly error?: string;
+  readonly ms?: number;
 }
 
 function linesOf(output: string, msg: string): Line[] {
@@ -98,6 +101,27 @@ test('the server exits with 1 and has used the attempt up, when the uncaught err
   expect(linesOf(output(), EXITED)).toEqual([]);
   await isGivenUp(id);
   expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
+});
+
+test('the server names the event of a handler that holds up the event loop, and goes on, with how long that was', async () => {
+  const GO_ON = join(await temporaryDirectory(), 'go-on');
+  const { output, stop } = await startProcess({
+    ...env,
+    LEASE_MS: '60000',
+    HANDLER_TIMEOUT_MS: '60000',
+    GO_ON,
+  });
+  const id = await record('blocking');
+  const name = `media_available, event ${id}`;
+  const stands = `the event loop has stood still for 5 s\nat work: ${name}\n`;
+  await eventually('it says so meanwhile', () => output().includes(stands));
+  writeFileSync(GO_ON, '');
+  await eventually('the event is handled', async () => (await statusOf(id)) === 'handled');
+  const told = () => linesOf(output(), 'the event loop stood still');
+  await eventually('it says so afterwards', () => told().length > 0);
+  expect(told()).toMatchObject([{ atWork: [name] }]);
+  expect(told()[0]?.ms).toBeGreaterThan(5000);
+  await stop();
 });
 
 test('handlers try shows how the handler ended, when it left an error behind, and names the error', async () => {

@@ -117,7 +117,7 @@ test('names the event and the place, when a handler never comes out of a loop, w
   const { code, stderr } = await check(recording(MEDIA), ['--update'], 'loop');
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/at media_deleted .*pages.ts:\d+.*\n.*media_deleted of media:m1/),
+    expect.stringMatching(/media_deleted, event \S+\n {4}at media_deleted .*pages.ts:\d+/),
   ]);
 });
 

@@ -2,7 +2,6 @@ import { defineHandlers } from '../../../src/index.ts';
 import { announce } from '../../../src/recipes/announce.ts';
 import { forward } from '../../../src/recipes/forward.ts';
 import { liveBoard } from '../../../src/recipes/live-board.ts';
-import { oncePerMedia } from '../../../src/recipes/once-per-media.ts';
 
 const secret = `whsec_${Buffer.alloc(24).toString('base64')}`;
 const url = process.env.FORWARD_URL ?? '';
@@ -11,6 +10,5 @@ const url = process.env.FORWARD_URL ?? '';
 export const handlers = defineHandlers({
   ...forward({ url, secret }),
   ...announce(),
-  ...oncePerMedia({ name: 'mail', act: async () => {} }),
   ...liveBoard().handlers,
 });
