@@ -1,10 +1,10 @@
-import type { Db, Dialect } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
 import { quarantineReads } from './quarantine/lists/entries.ts';
 import { eventReads } from './queue/lists/events.ts';
 import { channels } from './reports/channels.ts';
 import { overview } from './reports/overview.ts';
 import { reportReads } from './reports/report.ts';
-import { type Keyed, keyCheck, secretsOf } from './secrets/sealed.ts';
+import { keyCheck, secrets } from './secrets/sealed.ts';
 
 /** The queries of lists. They delay no writes. */
 export const readsOf = (d: Dialect) => ({
@@ -13,8 +13,8 @@ export const readsOf = (d: Dialect) => ({
   ...reportReads(),
   overview,
   channels,
-  keyCheck: (db: Db, _: object) => keyCheck(db),
-  secrets: (db: Db, keyed: Keyed) => secretsOf(db, keyed),
+  keyCheck,
+  secrets,
 });
 
 export type Reads = ReturnType<typeof readsOf>;

@@ -2,8 +2,8 @@ import { isUnavailable, KitError } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { op } from '../operations.ts';
 import type { WebhookSecret } from '../stored.ts';
-import { adoptNextKey, type KeySource, makeKey, nextKeyPathOf, readKey, theKey } from './key-file.ts';
-import { isKeyOf } from './sealed.ts';
+import { adoptNextKey, type KeySource, keysAt, makeKey, nextKeyPathOf } from './key-file.ts';
+import { keyCheckOf } from './sealed.ts';
 
 export type Vault = Awaited<ReturnType<typeof openVault>>;
 
@@ -48,8 +48,8 @@ export async function openVault(engine: Engine, given: KeySource) {
      * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round
      */
     async rekey(newKey: Buffer | undefined): Promise<number> {
-      const path = pathOf(source);
-      if ((newKey === undefined) !== (path !== undefined))
+      const path = typeof source === 'string' ? source : undefined;
+      if ((newKey === undefined) === (path === undefined))
         throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
@@ -65,21 +65,17 @@ export async function openVault(engine: Engine, given: KeySource) {
   };
 }
 
-const pathOf = (source: KeySource) => (typeof source === 'string' ? source : undefined);
-
 /** The key that opens the secrets. If a crash kept that key from its place, this adopts it. */
 async function keyInUse(engine: Engine, source: KeySource): Promise<Buffer> {
-  const path = pathOf(source);
-  const isKey = async (key: Buffer) => isKeyOf(key, await engine.read(op.keyCheck, {}));
   // Twice: another process may change the key between a look at the file and one at the database.
   for (let look = 1; look <= 2; look++) {
-    const next = path && readKey(nextKeyPathOf(path)); // first, as it may take the other's place meanwhile
-    if (path && next && (await isKey(next))) {
-      adoptNextKey(path);
+    const [key, next] = typeof source === 'string' ? keysAt(source) : [source];
+    const check = await engine.read(op.keyCheck, {});
+    if (keyCheckOf(key) === check) return key;
+    if (typeof source === 'string' && next && keyCheckOf(next) === check) {
+      adoptNextKey(source);
       return next;
     }
-    const key = typeof source === 'string' ? theKey(source) : source;
-    if (await isKey(key)) return key;
   }
   throw new KitError('STORE_UNUSABLE', WRONG_KEY);
 }
