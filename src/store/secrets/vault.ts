@@ -1,4 +1,4 @@
-import { isUnavailable, KitError } from '../../base/errors.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { op } from '../operations.ts';
 import type { WebhookSecret } from '../stored.ts';
@@ -16,8 +16,8 @@ const WRONG_KEY =
  */
 export async function openVault(engine: Engine, given: KeySource) {
   let source = given;
-  const isNew = (await engine.read(op.keyCheck, {})) === undefined;
-  if (isNew) await engine.write(op.addKey, { key: typeof source === 'string' ? makeKey(source) : source });
+  if ((await engine.read(op.keyCheck, {})) === undefined)
+    await engine.write(op.addKey, { key: typeof source === 'string' ? makeKey(source) : source });
   let key = await keyInUse(engine, source);
 
   /** Does something with the key, and again with another one if a process has changed it. */
@@ -28,8 +28,7 @@ export async function openVault(engine: Engine, given: KeySource) {
       try {
         key = await keyInUse(engine, source);
       } catch (cause) {
-        if (isUnavailable(cause)) throw cause;
-        throw new KitError('STORE_UNAVAILABLE', WRONG_KEY, { cause });
+        throw new KitError('STORE_UNAVAILABLE', messageOf(cause), { cause });
       }
     }
   };
