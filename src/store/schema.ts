@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import { KitError } from '../base/errors.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, sqlite } from './dialect.ts';
 
 /** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
 export const READY = "status = 'pending' AND next_at IS NULL";
@@ -12,6 +13,8 @@ export const VERSION = 1;
 /** In its place: of a database that was moved, and of one that an unfinished move is filling. */
 export const MOVED = 1_000_000;
 export const MOVING = 1_000_001;
+/** Of a database of version 1 with other tables: until 1.0, that version is changed in place. */
+export const BEFORE_1_0 = 1_000_002;
 
 /** Refuses a database of another version than this program can use. @throws KitError STORE_UNUSABLE */
 export function refuseVersion(name: string, version: number): void {
@@ -21,6 +24,8 @@ export function refuseVersion(name: string, version: number): void {
 
 /** Why this program cannot use a database of another version; undefined if it can. @param name the database, for people */
 export function versionProblem(name: string, version: number): string | undefined {
+  if (version === BEFORE_1_0)
+    return `${name} is of a program before 1.0, with other tables: run that program, or begin with an empty database`;
   if (version === MOVED) return `everything in ${name} was moved to another database: use that one`;
   if (version === MOVING) return `an unfinished move fills ${name}: run npx hookkit move again`;
   if (version > VERSION)
@@ -83,3 +88,9 @@ CREATE TABLE refusals (
   first_at bigint NOT NULL, last_at bigint NOT NULL, count bigint NOT NULL, PRIMARY KEY (reason, webhook_id, network));
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,
 ];
+
+/** Tells the tables of this program from those of one before 1.0. */
+export const SHAPE = Number.parseInt(
+  hash('sha256', migrations.map((one) => one(sqlite)).join()).slice(0, 7),
+  16,
+);

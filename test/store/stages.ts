@@ -111,7 +111,7 @@ const TABLES = 'events lanes attempts steps state channels secrets quarantine st
 
 async function emptied({ sql }: Database, kind: Kind): Promise<void> {
   for (const table of TABLES) await sql(`DELETE FROM ${table}`);
-  await sql("DELETE FROM meta WHERE name NOT IN ('version', 'key_check')");
+  await sql("DELETE FROM meta WHERE name NOT IN ('version', 'shape', 'key_check')");
   if (kind === 'PostgreSQL') await sql("SELECT setval('events_seq_seq', 1, false)");
 }
 

@@ -6,7 +6,7 @@ import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../di
 import type { Engine, StoreOptions } from '../engine.ts';
 import { operationsOf } from '../operations.ts';
 import { readsOf } from '../reads.ts';
-import { migrations, refuseVersion, VERSION } from '../schema.ts';
+import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { isDirect, Servers } from './servers.ts';
 
@@ -194,7 +194,7 @@ async function prepare(servers: Servers, db: Db, mustExist = false): Promise<voi
   });
 }
 
-const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', '${VERSION}')
+const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', '${VERSION}'), ('shape', '${SHAPE}')
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
 /** Lanes come and go: they have room in their pages, and are vacuumed early. */
@@ -203,10 +203,13 @@ const tuned = (table: string, scale: number) =>
     autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)`;
 const TUNED = [tuned('lanes', 0), tuned('events', 0.05)];
 
+const VERSIONS = "SELECT name, value FROM hookkit.meta WHERE name IN ('version', 'shape')";
+
 /** The version of the schema; 0 without one. */
 export async function versionOf(db: Db): Promise<number> {
   const [there] = await db.all<{ meta: string | null }>("SELECT to_regclass('hookkit.meta')::text AS meta");
   if (!there?.meta) return 0;
-  const [row] = await db.all<{ value: string }>("SELECT value FROM hookkit.meta WHERE name = 'version'");
-  return Number(row?.value ?? 0);
+  const rows = await db.all<{ name: string; value: string }>(VERSIONS);
+  const stored = (name: string) => Number(rows.find((row) => row.name === name)?.value ?? 0);
+  return stored('version') === VERSION && stored('shape') !== SHAPE ? BEFORE_1_0 : stored('version');
 }

@@ -5,7 +5,7 @@ import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
 import { operationsOf, RELAXED } from '../operations.ts';
 import { readsOf } from '../reads.ts';
-import { migrations, refuseVersion, VERSION } from '../schema.ts';
+import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { advised, closeToOthers, lossAt } from './file.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
@@ -70,7 +70,11 @@ export function compact(path: string): void {
 }
 
 /** The version of a database; 0 of an empty one. */
-export const versionOf = (db: Database.Database) => Number(db.pragma('user_version', { simple: true }));
+export function versionOf(db: Database.Database): number {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  const isOfThis = db.pragma('application_id', { simple: true }) === SHAPE;
+  return version === VERSION && !isOfThis ? BEFORE_1_0 : version;
+}
 
 function migrate(db: Database.Database, path: string): void {
   if (versionOf(db) === VERSION) return;
@@ -79,6 +83,7 @@ function migrate(db: Database.Database, path: string): void {
     refuseVersion(path, version);
     for (const migration of migrations.slice(version)) db.exec(migration(sqlite));
     db.pragma(`user_version = ${VERSION}`);
+    db.pragma(`application_id = ${SHAPE}`);
   }).immediate();
 }
 
