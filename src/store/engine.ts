@@ -84,8 +84,6 @@ export type Checks = AsyncGenerator<Finding, boolean, undefined>;
 
 /** A database that is read and written table by table, while no other program uses it. */
 export interface Raw extends AsyncDisposable {
-  /** for people: without user and password */
-  readonly name: string;
   readonly isPostgres: boolean;
   transact<T>(work: (db: Db) => T | Promise<T>): Promise<T>;
   /** The version of the schema, and setting it: programs refuse a database of another version than theirs. */

@@ -20,7 +20,7 @@ interface Moving {
 }
 
 /** A table as both databases have it. */
-export interface MovedTable {
+interface MovedTable {
   readonly table: string;
   readonly rows: number;
   /** SHA-256 of all rows, in hexadecimal */
@@ -75,12 +75,12 @@ export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[
   await using target = await openRaw(to);
   await target.setVersion(MOVING);
   let rows = 0;
-  const page = (more: number) => {
-    rows += more;
+  const onPage: OnPage = ({ length }) => {
+    rows += length;
     moving.onPage(rows);
   };
   const moved: MovedTable[] = [];
-  for (const table of Object.keys(KEYS)) moved.push(await copy(table, source, target, page));
+  for (const table of Object.keys(KEYS)) moved.push(await copy(table, source, target, onPage));
   await target.setVersion(VERSION);
   await source.setVersion(MOVED);
   // A receiver that stood still meanwhile fails.
@@ -99,23 +99,17 @@ async function dropUnfinished(url: string): Promise<void> {
   await side.setVersion(VERSION);
 }
 
+type OnPage = (page: readonly object[]) => unknown;
+
 /** Copies a table, and reads both sides. @throws KitError STORE_UNUSABLE if they are not the same */
-async function copy(table: string, from: Raw, to: Raw, onPage: (rows: number) => void): Promise<MovedTable> {
+async function copy(table: string, from: Raw, to: Raw, onPage: OnPage): Promise<MovedTable> {
   let rows = 0;
-  const digestOf = async (side: Raw, work: (page: readonly object[]) => Promise<void>) => {
-    const hash = createHash('sha256');
-    for await (const page of pagesOf(side, table)) {
-      await work(page);
-      for (const row of page) hash.update(JSON.stringify(Object.entries(row).sort()));
-      onPage(page.length);
-    }
-    return hash.digest('hex');
-  };
-  const sent = await digestOf(from, async (page) => {
+  const sent = await digestOf(from, table, async (page) => {
     await to.transact((db) => db.each(insertInto(to, table, page), page));
     rows += page.length;
+    onPage(page);
   });
-  const there = await digestOf(to, async () => {});
+  const there = await digestOf(to, table, onPage);
   if (sent !== there)
     throw new KitError('STORE_UNUSABLE', `table ${table} is not the same on both sides: run the move again`);
   const setPlace = `SELECT setval('${table}_seq_seq', greatest((SELECT max(seq) FROM ${table}), 1))`;
@@ -130,16 +124,19 @@ function insertInto({ isPostgres }: Raw, table: string, rows: readonly object[])
   return `INSERT INTO ${table} (${names}) VALUES (${names.map((name) => `$${name}`)})`;
 }
 
-/** The rows of a table in the order of its key. */
-async function* pagesOf(side: Raw, table: string): AsyncGenerator<object[]> {
-  const order = KEYS[table]?.join(', ');
-  const after = KEYS[table]?.map((key) => `$${key}`).join(', ');
-  for (let last: object | undefined; ; ) {
-    const where = last ? `${whereOf(table)} AND (${order}) > (${after})` : whereOf(table);
-    const sql = `SELECT * FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $limit`;
-    const rows = await side.transact((db) => db.all<object>(sql, { ...last, limit: PAGE }));
-    if (rows.length > 0) yield rows;
-    if (rows.length < PAGE) return;
-    last = rows.at(-1);
-  }
+/** Reads the rows of a table in the order of its key. @returns their SHA-256 */
+async function digestOf(side: Raw, table: string, onPage: OnPage): Promise<string> {
+  const hash = createHash('sha256');
+  const key = KEYS[table] ?? [];
+  const after = `(${key}) > (${key.map((column) => `$${column}`)})`;
+  let last: object | undefined;
+  do {
+    const where = `${whereOf(table)} AND ${last ? after : 'true'}`;
+    const sql = `SELECT * FROM ${table} WHERE ${where} ORDER BY ${key} LIMIT $limit`;
+    const page = await side.transact((db) => db.all<object>(sql, { ...last, limit: PAGE }));
+    if (page.length > 0) await onPage(page);
+    for (const row of page) hash.update(JSON.stringify(Object.entries(row).sort()));
+    last = page.at(-1);
+  } while (last);
+  return hash.digest('hex');
 }

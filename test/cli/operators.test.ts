@@ -40,7 +40,9 @@ test('quarantine list shows what waits and from whom, admit takes what a secret 
   expect(await store.queue.count({ status: 'pending' })).toBe(3);
   expect(await quarantine('drop', '--webhook', 'known')).toEqual({ dropped: 0 });
   expect(await quarantine('drop', '--before', '2020-01-01')).toEqual({ dropped: 0 });
-  expect(await quarantine('drop', '--all')).toEqual({ dropped: 4 });
+  expect(await quarantine('drop', '--webhook', 'retired')).toEqual({ dropped: 1 });
+  expect(await quarantine('drop', '--webhook', 'unknown', '--before', '2100-01-01')).toEqual({ dropped: 3 });
+  expect(await quarantine('drop', '--all')).toEqual({ dropped: 0 });
 });
 
 const parts = () => readdirSync(desk().directory).filter((name) => name.endsWith('.part'));
@@ -130,22 +132,16 @@ const POSTS: readonly StateChange[] = [
   { name: 'title', value: '"New"' },
 ];
 
-test('state show prints a state by name, as a table and as JSON, when a media has a state', async () => {
+test('state show prints a state by name, as a table and as JSON, and state delete deletes it as a whole, and no other', async () => {
   await leave(POSTS);
+  await leave(POSTS, 'other');
   const { code, stdout } = await run(['state', 'show', 'media:UUhbHm6C']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^posts +\["a","b"\]\ntitle +"New"\n$/m);
-  expect(JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout)).toEqual({
-    resource: 'media:UUhbHm6C',
-    state: { posts: ['a', 'b'], title: 'New' },
-  });
-});
-
-test('state delete deletes a state as a whole, and that of others stays', async () => {
-  await leave(POSTS);
-  await leave(POSTS, 'other');
-  const { code, stdout } = await run(['state', 'delete', 'media:UUhbHm6C']);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
+  const shown = JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout);
+  expect(shown).toEqual({ resource: 'media:UUhbHm6C', state: { posts: ['a', 'b'], title: 'New' } });
+  const deleted = await run(['state', 'delete', 'media:UUhbHm6C']);
+  expect(deleted).toMatchObject({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
   const store = await desk().store();
   expect(await store.queue.state({ resource: 'media:UUhbHm6C' })).toEqual([]);
   expect(await store.queue.state({ resource: 'media:other' })).toHaveLength(2);

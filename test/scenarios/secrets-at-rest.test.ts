@@ -86,6 +86,8 @@ test('a server that runs with the old SECRETS_KEY takes what it can verify, when
   expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(run.stdout)).toEqual({ sealed: 1 });
   await expect(database().open(SECRETS_KEY)).rejects.toMatchObject({ code: 'STORE_UNUSABLE' });
+  const late = store.secrets.add('hook0002', 'under-the-former-key');
+  await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   expect((await deliver(url, bodyOf(2))).status).toBe(200);
   expect(await statusOfAnother(url)).toBe(503);
   await eventually('it is ready', async () => (await fetch(`${url}/readyz`)).ok);

@@ -149,18 +149,4 @@ onEachEngine('quarantine', (stage) => {
     expect([await store.quarantine.size(), await store.quarantine.admit(one.token)]).toEqual([0, undefined]);
     expect(told).toBeLessThanOrEqual(1);
   });
-
-  test('loses what is dropped, of one webhook or up to a time, and nothing else', async () => {
-    const { store, clock } = stage;
-    const keep = async (token: string, webhookId: string) =>
-      store.quarantine.add({ ...notified(`media:${token}`), webhookId, token, source: '203.0.113.7' }, ROOM);
-    await keep('one', 'webhook1');
-    await keep('two', 'webhook2');
-    await clock.advance(1000);
-    const before = clock.now();
-    await keep('three', 'webhook1');
-    expect(await store.quarantine.drop({ before: before + 1, webhook: 'webhook2' })).toBe(1);
-    expect(await store.quarantine.drop({ before })).toBe(1);
-    expect(await store.quarantine.entries()).toMatchObject([{ token: 'three' }]);
-  });
 });

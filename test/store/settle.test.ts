@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { EventStore, Settlement, Status } from '../../src/store/event-store.ts';
-import { SECRETS_KEY } from '../support/postgres-databases.ts';
 import {
   claimed,
   claimedOne,
@@ -300,15 +298,6 @@ onEachEngine('the store', (stage) => {
 });
 
 onEachEngine('secrets', (stage) => {
-  /** Of PostgreSQL, the key that is in use: tests change it. */
-  let key = SECRETS_KEY;
-  const rekeyed = async (store: EventStore) => {
-    if (!stage.isPostgres) return store.secrets.rekey();
-    key = randomBytes(32);
-    return store.secrets.rekey(key);
-  };
-  const another = () => stage.another(stage.isPostgres ? { SECRETS_KEY: key } : {});
-
   test('are live side by side, oldest first, until they retire, and one that is stored again retires no more', async () => {
     const { store, clock } = stage;
     await store.secrets.add('webhook1', SECRET);
@@ -348,23 +337,5 @@ onEachEngine('secrets', (stage) => {
     await store.secrets.retire('webhook2', 'of-somebody-else', 1);
     await stage.sql('UPDATE secrets SET retire_at = NULL');
     expect(await live(store)).toEqual([]);
-  });
-
-  test('are sealed again by one process, and another that uses the key file goes on with the new key', async () => {
-    const { store } = stage;
-    const other = await another();
-    await store.secrets.add('webhook1', SECRET);
-    await store.secrets.add('webhook2', 'second');
-    expect(await live(other)).toHaveLength(2);
-    expect(await rekeyed(store)).toBe(2);
-    expect(await live(store)).toHaveLength(2);
-    expect(await live(await another())).toHaveLength(2);
-    if (stage.isPostgres)
-      await expect(other.secrets.live()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    else expect(await live(other)).toHaveLength(2);
-    const late = other.secrets.add('webhook3', 'third');
-    if (stage.isPostgres) await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    else await late;
-    expect(await live(store)).toHaveLength(stage.isPostgres ? 2 : 3);
   });
 });

@@ -26,7 +26,6 @@ export async function openRaw(url: string): Promise<Raw> {
     }
   });
   return {
-    name,
     isPostgres: true,
     transact,
     version: () => transact(versionOf),

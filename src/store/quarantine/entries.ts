@@ -41,8 +41,7 @@ export function quarantineOperations(d: Dialect) {
     AND (${giving.is_ours} = 1 OR NOT ${IS_OURS}) RETURNING quarantine.seq`;
   const addLost = `INSERT INTO meta (name, value) VALUES ('quarantine_lost', $n)
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + CAST($n AS bigint) AS text)`;
-  const byDigest = d.rows('digest text');
-  const takeOut = `DELETE FROM quarantine ${byDigest.using} WHERE ${byDigest.is('quarantine.digest')}
+  const takeOut = `DELETE FROM quarantine WHERE digest = $digest
     RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`;
 
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
@@ -71,7 +70,7 @@ export function quarantineOperations(d: Dialect) {
 
     /** Moves an entry to the events with all its deliveries. @returns whether it is new there; undefined if it is not in quarantine */
     async admit(db: Db, { token }: { readonly token: string }) {
-      const [entry] = await db.each<Arrival>(takeOut, [{ digest: digestOf(token) }]);
+      const [entry] = await db.all<Arrival>(takeOut, { digest: digestOf(token) });
       if (!entry) return undefined;
       const [isNew = false] = await record(db, { list: [entry] });
       return { isNew, id: entry.id };

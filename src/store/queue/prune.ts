@@ -8,9 +8,9 @@ export function pruneOperations(d: Dialect) {
   const empty = `UPDATE events SET body = NULL ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND ${isPrunable}
     RETURNING events.seq AS event`;
   const byEvent = d.rows('event bigint');
-  const remove = (table: string) =>
-    `DELETE FROM ${table} ${byEvent.using} WHERE ${byEvent.is(`${table}.event`)}`;
-  const [attempts, steps] = [remove('attempts'), remove('steps')];
+  const forget = ['attempts', 'steps'].map(
+    (table) => `DELETE FROM ${table} ${byEvent.using} WHERE ${byEvent.is(`${table}.event`)}`,
+  );
   return {
     /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */
     async prune(
@@ -19,8 +19,7 @@ export function pruneOperations(d: Dialect) {
     ) {
       const rows = among?.map((seq) => ({ seq })) ?? (await db.all<{ seq: number }>(find, { before, limit }));
       const emptied = await db.each<{ event: number }>(empty, inOrder(rows, 'seq'), { before });
-      await db.each(attempts, emptied);
-      await db.each(steps, emptied);
+      for (const sql of forget) await db.each(sql, emptied);
       return emptied.length;
     },
   };

@@ -75,7 +75,7 @@ export function resetOperations(d: Dialect) {
       crashes = 0, asked_at = NULL, late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
       ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
-      RETURNING events.seq, events.id`;
+      RETURNING events.seq AS event, events.id`;
   const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
     ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
     RETURNING events.id`;
@@ -91,10 +91,9 @@ export function resetOperations(d: Dialect) {
      */
     async reset(db: Db, { seqs, status, resetSteps, heldBy }: Chosen & Held & { resetSteps: boolean }) {
       const { idle, running } = await lockIdle(db, seqs);
-      const changed = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, status });
-      const forgotten = resetSteps ? changed.map(({ seq }) => ({ event: seq })) : [];
-      await db.each(forgetSteps, forgotten);
-      return { events: changed, running };
+      const events = await db.each<{ event: number; id: EventId }>(reset, idle, { heldBy, status });
+      if (resetSteps) await db.each(forgetSteps, events);
+      return { events, running };
     },
 
     /** Ends pending and dead events for good, but for those that a lane runs. The next claim closes a lane with nothing ready. */

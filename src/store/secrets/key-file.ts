@@ -10,15 +10,23 @@ const OWNER_AND_GROUP = 0o640;
 
 /** The path of the key file of a SQLite database, which only its owner may read. */
 export const keyPathOf = (path: string) => `${path}.key`;
-
 /** Where the next key is: one that a process wrote for a rekey, and did not adopt yet, or never will. */
-export function nextKeyPathOf(path: string): string {
-  const real = fs.existsSync(path) ? fs.realpathSync(path) : path; // who keeps the key elsewhere, finds the next one there
-  return `${real}.next`;
+export const nextKeyPathOf = (path: string) => `${path}.next`;
+
+/** The key in a file, and the next one if there is one. @throws KitError STORE_UNUSABLE if the file is missing, or one has no key */
+export function keysAt(path: string): readonly [key: Buffer, next?: Buffer | undefined] {
+  const next = readKey(nextKeyPathOf(path)); // first, as it may take the other's place meanwhile
+  return [theKey(path), next];
 }
 
-/** The key in a file; undefined without the file. @throws KitError STORE_UNUSABLE if there is a file without a key */
-export function readKey(path: string): Buffer | undefined {
+function theKey(path: string): Buffer {
+  const key = readKey(path);
+  if (key) return key;
+  throw unusable(`secrets are sealed, but ${path} is missing: restore the key file or set SECRETS_KEY`);
+}
+
+/** The key in a file; undefined without the file. */
+function readKey(path: string): Buffer | undefined {
   let text: string;
   try {
     text = fs.readFileSync(path, 'utf8');
@@ -48,9 +56,8 @@ export function makeKey(path: string, former?: string): Buffer {
     }
     fs.linkSync(draft, path);
   } catch (cause) {
-    const advice = former === undefined ? '' : `: run this as root, or as the owner of ${former}`;
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw unusable(`cannot write the key file ${path}: ${messageOf(cause)}${advice}`, cause);
+      throw unusable(`cannot write the key file ${path} (${messageOf(cause)}): run this as its owner`, cause);
   } finally {
     fs.rmSync(draft, { force: true });
   }
@@ -60,18 +67,11 @@ export function makeKey(path: string, former?: string): Buffer {
   return theKey(path);
 }
 
-/** The key in a file that must be there. @throws KitError STORE_UNUSABLE */
-export function theKey(path: string): Buffer {
-  const key = readKey(path);
-  if (key) return key;
-  throw unusable(`secrets are sealed, but ${path} is missing: restore the key file or set SECRETS_KEY`);
-}
-
 /** Puts the next key into the place of the key. */
 export function adoptNextKey(path: string): void {
   const next = nextKeyPathOf(path);
   try {
-    fs.renameSync(next, next.slice(0, -'.next'.length));
+    fs.renameSync(next, path);
   } catch (error) {
     // Another process that needed the key has moved it.
     if (fs.existsSync(next)) throw error;

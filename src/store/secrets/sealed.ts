@@ -9,31 +9,25 @@ const KEY_CHECK = "SELECT value FROM meta WHERE name = 'key_check'";
 const SECRETS = `SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets
   ORDER BY created_at, webhook_id, fingerprint`;
 
-/** By this the key of the database is recognised; undefined before the first one. */
-export const keyCheck = async (db: Db, sql = KEY_CHECK) => (await db.all<{ value: string }>(sql))[0]?.value;
+/** By this the key of the database is recognised (`keyCheckOf`); undefined before the first one. */
+async function keyCheck(db: Db): Promise<string | undefined> {
+  return (await db.all<{ value: string }>(KEY_CHECK))[0]?.value;
+}
 
 /** All secrets that open in their rows, oldest first. */
-export async function secretsOf(
-  db: Db,
-  { key }: Keyed,
-  sql = KEY_CHECK,
-): Promise<WebhookSecret[] | undefined> {
-  if (!isKeyOf(key, await keyCheck(db, sql))) return undefined;
-  const rows = await db.all<SealedRow>(SECRETS);
-  return rows.flatMap((row) => {
+async function secrets(db: Db, { key }: Keyed): Promise<WebhookSecret[] | undefined> {
+  if ((await keyCheck(db)) !== keyCheckOf(key)) return undefined;
+  return (await db.all<SealedRow>(SECRETS)).flatMap((row) => {
     const secret = unseal(key, row.sealed, purposeOf(row));
     return secret === undefined ? [] : [{ ...row, secret }];
   });
 }
 
-export const secretReads = () => ({
-  keyCheck: (db: Db) => keyCheck(db),
-  secrets: (db: Db, keyed: Keyed) => secretsOf(db, keyed),
-});
+export const secretReads = () => ({ keyCheck, secrets });
 
 export function secretOperations(d: Dialect) {
-  // What seals waits for another process that changes the key, and reads afterwards.
-  const lockKeyCheck = `${KEY_CHECK} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
+  // What seals waits for another process that changes the key, and reads the key afterwards.
+  const lockKey = `${KEY_CHECK} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
   const addKeyCheck = `INSERT INTO meta (name, value) VALUES ('key_check', $value) ON CONFLICT (name) DO NOTHING`;
   const setKeyCheck = "UPDATE meta SET value = $value WHERE name = 'key_check'";
   const columns = 'webhook_id text, fingerprint text, sealed text, retire_at bigint, created_at bigint';
@@ -49,16 +43,17 @@ export function secretOperations(d: Dialect) {
 
     /** Stores a secret, or changes when it retires. */
     async putSecret(db: Db, { key, ...secret }: WebhookSecret & Keyed) {
-      if (!isKeyOf(key, await keyCheck(db, lockKeyCheck))) return undefined;
+      const [check] = await db.all<{ value: string }>(lockKey);
+      if (check?.value !== keyCheckOf(key)) return undefined;
       await db.each(put, [sealRow(key, secret)]);
       return true;
     },
 
     /** Seals all secrets under another key. @returns how many */
     async rekey(db: Db, { key, next }: Keyed & { readonly next: Uint8Array }) {
-      const secrets = await secretsOf(db, { key }, lockKeyCheck);
-      if (!secrets) return undefined;
-      const rows = secrets.map((secret) => sealRow(next, secret));
+      await db.all(lockKey);
+      const rows = (await secrets(db, { key }))?.map((secret) => sealRow(next, secret));
+      if (!rows) return undefined;
       await db.all('DELETE FROM secrets');
       await db.each(put, rows);
       await db.all(setKeyCheck, { value: keyCheckOf(next) });
@@ -69,9 +64,6 @@ export function secretOperations(d: Dialect) {
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-
-/** The value that every key seals when it comes into use. */
-const KEY_CHECK_TEXT = 'secrets key check';
 
 /** A secret as it is stored. The seal covers the other members too, but for `createdAt`. */
 interface SealedRow extends Omit<WebhookSecret, 'secret'> {
@@ -86,17 +78,15 @@ function purposeOf({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed
 
 /** A webhook's secret, sealed for its row. @param key 32 bytes */
 function sealRow(key: Uint8Array, { secret, ...row }: WebhookSecret): SealedRow {
-  // The same for equal secrets, and only for them; it does not reveal a secret.
-  const fingerprint = createHmac('sha256', key).update(secret).digest('hex');
+  const fingerprint = macOf(key, secret);
   return { ...row, fingerprint, sealed: seal(key, secret, purposeOf({ ...row, fingerprint })) };
 }
 
-/** A text by which a key is recognised. */
-const keyCheckOf = (key: Uint8Array) => seal(key, KEY_CHECK_TEXT, KEY_CHECK_TEXT);
+/** The same for equal texts, and only for them; it reveals neither text nor key. */
+const macOf = (key: Uint8Array, text: string) => createHmac('sha256', key).update(text).digest('hex');
 
-/** Whether a key sealed a key check. */
-export const isKeyOf = (key: Uint8Array, keyCheck = '') =>
-  unseal(key, keyCheck, KEY_CHECK_TEXT) === KEY_CHECK_TEXT;
+/** A text by which a key is recognised. */
+export const keyCheckOf = (key: Uint8Array) => macOf(key, 'secrets key check');
 
 /** Seals with AES-256-GCM, so that a copy of the database without the key reveals nothing. */
 function seal(key: Uint8Array, plain: string, purpose: string): string {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
-import { isUnavailable, KitError } from '../../base/errors.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 import { type Calls, callsOf, type Engine } from '../engine.ts';
 import type { WebhookSecret } from '../stored.ts';
-import { adoptNextKey, type KeySource, makeKey, nextKeyPathOf, readKey, theKey } from './key-file.ts';
-import { isKeyOf, secretOperations, secretReads } from './sealed.ts';
+import { adoptNextKey, type KeySource, keysAt, makeKey, nextKeyPathOf } from './key-file.ts';
+import { keyCheckOf, secretOperations, secretReads } from './sealed.ts';
 
 export type Secrets = Awaited<ReturnType<typeof openSecrets>>;
 
@@ -17,8 +17,8 @@ const WRONG_KEY =
 export async function openSecrets(engine: Engine, given: KeySource, clock: Clock) {
   const calls = { ...callsOf(secretReads, engine.read), ...callsOf(secretOperations, engine.write) };
   let source = given;
-  const isNew = (await calls.keyCheck()) === undefined;
-  if (isNew) await calls.addKey({ key: typeof source === 'string' ? makeKey(source) : source });
+  if ((await calls.keyCheck()) === undefined)
+    await calls.addKey({ key: typeof source === 'string' ? makeKey(source) : source });
   let key = await keyInUse(calls, source);
 
   /** Does something with the key, and again with another one if a process has changed it. */
@@ -29,8 +29,7 @@ export async function openSecrets(engine: Engine, given: KeySource, clock: Clock
       try {
         key = await keyInUse(calls, source);
       } catch (cause) {
-        if (isUnavailable(cause)) throw cause;
-        throw new KitError('STORE_UNAVAILABLE', WRONG_KEY, { cause });
+        throw new KitError('STORE_UNAVAILABLE', messageOf(cause), { cause });
       }
     }
   };
@@ -66,8 +65,8 @@ export async function openSecrets(engine: Engine, given: KeySource, clock: Clock
      * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round
      */
     async rekey(newKey?: Buffer): Promise<number> {
-      const path = pathOf(source);
-      if ((newKey === undefined) !== (path !== undefined))
+      const path = typeof source === 'string' ? source : undefined;
+      if ((newKey === undefined) === (path === undefined))
         throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
@@ -84,21 +83,17 @@ export async function openSecrets(engine: Engine, given: KeySource, clock: Clock
   };
 }
 
-const pathOf = (source: KeySource) => (typeof source === 'string' ? source : undefined);
-
 /** The key that opens the secrets. If a crash kept that key from its place, this adopts it. */
 async function keyInUse(calls: Calls<ReturnType<typeof secretReads>>, source: KeySource): Promise<Buffer> {
-  const path = pathOf(source);
-  const isKey = async (key: Buffer) => isKeyOf(key, await calls.keyCheck());
   // Twice: another process may change the key between a look at the file and one at the database.
   for (let look = 1; look <= 2; look++) {
-    const next = path && readKey(nextKeyPathOf(path)); // first, as it may take the other's place meanwhile
-    if (path && next && (await isKey(next))) {
-      adoptNextKey(path);
+    const [key, next] = typeof source === 'string' ? keysAt(source) : [source];
+    const check = await calls.keyCheck();
+    if (keyCheckOf(key) === check) return key;
+    if (typeof source === 'string' && next && keyCheckOf(next) === check) {
+      adoptNextKey(source);
       return next;
     }
-    const key = typeof source === 'string' ? theKey(source) : source;
-    if (await isKey(key)) return key;
   }
   throw new KitError('STORE_UNUSABLE', WRONG_KEY);
 }

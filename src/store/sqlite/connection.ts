@@ -53,7 +53,6 @@ export async function openExclusively(path: string): Promise<Raw> {
   });
   const db = statementsOn(database);
   return {
-    name: path,
     isPostgres: false,
     transact: (work) => inTransaction(database, db, 'BEGIN EXCLUSIVE', () => work(db)),
     version: async () => versionOf(database),

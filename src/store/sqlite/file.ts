@@ -9,15 +9,15 @@ import { keyPathOf } from '../secrets/key-file.ts';
  *   of that, errors of SQLite say something else or nothing
  */
 export function isThere(path: string): boolean {
-  let stat: fs.Stats | undefined;
   try {
-    stat = fs.statSync(path, { throwIfNoEntry: false });
+    const stat = fs.statSync(path, { throwIfNoEntry: false });
+    if (!stat || stat.isFile()) return stat !== undefined;
   } catch (cause) {
-    const seen = `cannot look whether there is ${path} (${(cause as NodeJS.ErrnoException).code})`;
+    const { code } = cause as NodeJS.ErrnoException;
     const advice = 'run this as the user that the server runs as, or correct DATABASE_URL';
-    throw new KitError('STORE_UNUSABLE', `${seen}: ${advice}`, { cause });
+    const message = `cannot look whether there is ${path} (${code}): ${advice}`;
+    throw new KitError('STORE_UNUSABLE', message, { cause });
   }
-  if (!stat || stat.isFile()) return stat !== undefined;
   const advice = 'put a file there, or set another path in DATABASE_URL';
   throw new KitError('STORE_UNUSABLE', `${path} is not a file: ${advice}`);
 }
@@ -50,7 +50,6 @@ export function closeToOthers(path: string): void {
   try {
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     fs.closeSync(fs.openSync(path, 'wx', OWNER_ONLY));
-    return;
   } catch (error) {
     // An existing file is not opened here: closing it would drop SQLite's locks on it. SQLite meets other errors itself.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return;
