@@ -1,28 +1,26 @@
 import { type EngineName, withDatabase } from './database.ts';
 import { fill, handlingMs } from './fill.ts';
+import type { QueueOptions } from './graphile-worker.ts';
 import { atLeast, atMostRounds, number, type Part, table } from './page.ts';
-import type { QueueOptions } from './queues.ts';
 import { interleaved } from './rounds.ts';
 import { withService } from './service.ts';
 import type { Sizes } from './sizes.ts';
 import { withChild } from './stage.ts';
 
 const OURS = ['SQLite', 'PostgreSQL', 'SQLite, one media', 'PostgreSQL, one media'] as const;
-const QUEUES = ['graphile-worker', 'pg-boss'] as const;
-type Name = (typeof OURS | typeof QUEUES)[number];
+type Name = (typeof OURS)[number] | 'graphile-worker';
 
-const SECONDS = 220;
+const SECONDS = 180;
 
-/** How fast what waits is handled, by handlers that do nothing, beside two job queues on the same server. */
+/** How fast what waits is handled, by handlers that do nothing, beside a job queue on the same server. */
 export async function backlog(sizes: Sizes): Promise<Part> {
   const limits = { rounds: sizes.backlogRounds, seconds: SECONDS };
-  const results = await interleaved<Name, { perSecond: number }>([...OURS, ...QUEUES], limits, (name) =>
-    measure(name, sizes),
-  );
+  const names: readonly Name[] = [...OURS, 'graphile-worker'];
+  const results = await interleaved(names, limits, (name) => measure(name, sizes));
   const rate = (name: Name) => results[name].perSecond;
   const rows = [
     ...OURS.map((name) => [`ours, ${name}`, number(rate(name))]),
-    ...QUEUES.map((name) => [`${name}, PostgreSQL`, number(rate(name))]),
+    ['graphile-worker, PostgreSQL', number(rate('graphile-worker'))],
   ];
   return {
     goals: [
@@ -39,14 +37,14 @@ function notes({ backlogRounds, backlog: events, hot }: Sizes): string {
   return `- ${number(events)} events, each of another media, or ${number(hot)} of one, in the database when the service starts; ${atMostRounds(backlogRounds)}. Timed from the start of
   the first handler to the end of the last event. Every attempt is recorded, and no two events of one media run at once.
 - [graphile-worker](https://worker.graphile.org): ${number(events)} jobs, 16 at once, with \`localQueue.size\` 500 and results in batches, as its page on
-  performance says. [pg-boss](https://pgboss.io): as many, claimed and ended 200 at a time. Neither records attempts or keeps jobs of one key apart here.`;
+  performance says. It neither records attempts nor keeps jobs of one key apart here.`;
 }
 
 async function measure(name: Name, { backlog: jobs, hot }: Sizes): Promise<{ perSecond: number }> {
-  if (name === 'graphile-worker' || name === 'pg-boss') {
+  if (name === 'graphile-worker') {
     const ms = await withDatabase('PostgreSQL', (url) => {
-      const options: QueueOptions = { queue: name, url, jobs };
-      return withChild('./queues.ts', options, async (took: number) => took);
+      const options: QueueOptions = { url, jobs };
+      return withChild('./graphile-worker.ts', options, async (took: number) => took);
     });
     return { perSecond: (jobs * 1000) / ms };
   }

@@ -1,6 +1,8 @@
-/** The value in the middle. */
+/** The value in the middle, or the mean of the two there. */
 export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (index: number) => sorted[index] ?? Number.NaN;
+  return (at(Math.ceil(values.length / 2) - 1) + at(Math.floor(values.length / 2))) / 2;
 }
 
 /** What one measurement gives: numbers by name. */

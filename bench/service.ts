@@ -70,19 +70,20 @@ export async function withService<T>(url: string, use: (service: Service) => Pro
       adminUrl: told.url,
       readyMs,
       rss: () => rssOf(child.pid),
-      handled: () => handled(told.url),
+      handled: () => untilHandled(() => unhandled(told.url)),
     });
   } finally {
     await ended(child, 'SIGTERM');
   }
 }
 
-async function handled(adminUrl: string): Promise<number> {
+/** Resolves once `unhandled` counts none. @returns how many it counted first */
+export async function untilHandled(unhandled: () => Promise<number>): Promise<number> {
   const end = performance.now() + MOST_HANDLING_MS;
-  const left = await unhandled(adminUrl);
-  for (let now = left; now > 0; now = await unhandled(adminUrl)) {
+  const left = await unhandled();
+  for (let now = left; now > 0; now = await unhandled()) {
     if (performance.now() > end) throw new Error(`${now} events are not handled`);
-    // About as long as the rest takes: to count them costs the service time.
+    // About as long as the rest takes: to count them costs the target time.
     await sleep(Math.max(SHORTEST_MS, now / 10));
   }
   return left;

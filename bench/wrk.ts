@@ -34,7 +34,7 @@ interface Printed {
 
 /** More than a server that records answers in a second here, over one connection and over many. */
 const MOST_OVER_ONE = 8000;
-const MOST_OVER_MANY = 25_000;
+const MOST_OVER_MANY = 15_000;
 /** A disk that stalls is no refusal. */
 const TIMEOUT = '30s';
 
