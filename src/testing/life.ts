@@ -111,7 +111,7 @@ export class Life {
     const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });
     const both = express().disable('x-powered-by');
-    if (pages) both.use('/app', pages.handler);
+    if (pages) both.use('/app', pages);
     this.#server = new LocalServer(both.use(receiver), largestHead(config.BODY_LIMIT));
     this.#dispatcher = dispatcher;
     dispatcher.start();
