@@ -11,10 +11,10 @@ import { isLoopback } from './base/request-origin.ts';
 import { CREDENTIAL, DATABASE_URL, isBaseUrl, SQLITE_URL } from './base/url.ts';
 
 /** The error of a variable: its value, and the valid values. */
-const mistake =
-  (valid: string) =>
-  ({ input }: { readonly input?: unknown }) =>
+function mistake(valid: string) {
+  return ({ input }: { readonly input?: unknown }) =>
     `${JSON.stringify(input)} is not valid; it takes ${valid}`;
+}
 
 /** The error of a variable whose value is never shown. */
 const hidden = (valid: string) => `the given value (not shown) is not valid; it takes ${valid}`;
@@ -111,23 +111,23 @@ const variables = {
 
 type Variable = keyof typeof variables;
 
+/** A mistake of two variables together, told beside those of each. */
+const together = (variable: Variable, error: string) => ({ path: [variable], error, when: () => true });
+
 const environment = z
   .object(variables)
-  .refine(({ ADMIN_HOST, ADMIN_TOKEN }) => ADMIN_TOKEN !== undefined || isLoopback(ADMIN_HOST), {
-    path: ['ADMIN_TOKEN'],
-    error: 'must be set where ADMIN_HOST is not a loopback address',
-    when: ({ value }) => typeof (value as { ADMIN_HOST?: unknown }).ADMIN_HOST === 'string',
-  })
-  .refine(({ ADMIN_TOKEN: all, ADMIN_READ_TOKEN: read }) => read === undefined || (all ?? read) !== read, {
-    path: ['ADMIN_READ_TOKEN'],
-    error: 'needs ADMIN_TOKEN beside it, and must differ from it',
-    when: () => true,
-  })
-  .refine((env) => (env.STATUSES_BASE_URL === undefined) === (env.STATUSES_TOKEN === undefined), {
-    path: ['STATUSES_TOKEN'],
-    error: 'must be set together with STATUSES_BASE_URL',
-    when: () => true,
-  });
+  .refine(
+    ({ ADMIN_HOST, ADMIN_TOKEN }) => ADMIN_TOKEN !== undefined || isLoopback(ADMIN_HOST),
+    together('ADMIN_TOKEN', 'must be set where ADMIN_HOST is not a loopback address'),
+  )
+  .refine(
+    ({ ADMIN_TOKEN: all, ADMIN_READ_TOKEN: read }) => read === undefined || (all ?? read) !== read,
+    together('ADMIN_READ_TOKEN', 'needs ADMIN_TOKEN beside it, and must differ from it'),
+  )
+  .refine(
+    (env) => (env.STATUSES_BASE_URL === undefined) === (env.STATUSES_TOKEN === undefined),
+    together('STATUSES_TOKEN', 'must be set together with STATUSES_BASE_URL'),
+  );
 
 /** The settings of the environment, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
 export type Config = z.output<typeof environment> & {

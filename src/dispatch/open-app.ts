@@ -10,7 +10,6 @@ import { stateJson } from '../store/queue/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
 import type { DefinedApp, StartContext, Started, StateOf } from './handler.ts';
 import { awaiting, loading } from './process-guard.ts';
-import type { RunningApp } from './run-handler.ts';
 
 /** An app whose settings are read. */
 export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
@@ -19,12 +18,7 @@ export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
 }
 
 /** An app whose `start` has run. */
-export interface OpenApp extends RunningApp {
-  /** the argument of its `start` */
-  readonly ctx: StartContext<Record<string, unknown>>;
-  /** Closes what `start` has opened, once no handler runs any more, for SHUTDOWN_GRACE_MS at most. Errors of its `close` are logged. */
-  close(): Promise<void>;
-}
+type OpenApp = Awaited<ReturnType<typeof openApp>>;
 
 const UNCLOSED = 'the close of the app does not end, and the stop goes on without it (SHUTDOWN_GRACE_MS)';
 
@@ -41,10 +35,10 @@ interface OpenOptions {
 export async function openApp(
   { start, settings = {}, ...app }: ReadyApp,
   { config, log, store }: OpenOptions,
-): Promise<OpenApp> {
+) {
   const { STATUSES_BASE_URL: baseUrl, STATUSES_TOKEN: token } = config;
   const stop = new AbortController();
-  const ctx = {
+  const ctx: StartContext<Record<string, unknown>> = {
     settings,
     log,
     signal: stop.signal,
@@ -57,7 +51,7 @@ export async function openApp(
         after = next;
       } while (after);
     },
-    async state(resource: string) {
+    async state(resource) {
       // An id without `media:` or `channel:` before it would seem to have no state.
       if (RESOURCE.test(resource)) return stateJson(await store.state(resource));
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
@@ -72,10 +66,12 @@ export async function openApp(
   });
   return {
     ...app,
+    /** the argument of its `start` */
     ctx,
     value,
     // A handler has its own time-out, so it is better to wait longer between two attempts than within one.
     statuses: baseUrl && token ? new StatusesClient({ baseUrl, token, maxWaitMs: 10_000 }) : undefined,
+    /** Closes what `start` has opened, once no handler runs any more, for SHUTDOWN_GRACE_MS at most. Errors of its `close` are logged. */
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
       try {
