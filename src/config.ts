@@ -11,10 +11,10 @@ import { isLoopback } from './base/request-origin.ts';
 import { CREDENTIAL, DATABASE_URL, isBaseUrl, SQLITE_URL } from './base/url.ts';
 
 /** The error of a variable: its value, and the valid values. */
-const mistake =
-  (valid: string) =>
-  ({ input }: { readonly input?: unknown }) =>
+function mistake(valid: string) {
+  return ({ input }: { readonly input?: unknown }) =>
     `${JSON.stringify(input)} is not valid; it takes ${valid}`;
+}
 
 /** The error of a variable whose value is never shown. */
 const hidden = (valid: string) => `the given value (not shown) is not valid; it takes ${valid}`;
@@ -111,23 +111,23 @@ const variables = {
 
 type Variable = keyof typeof variables;
 
+/** A mistake of two variables together, told beside those of each. */
+const together = (variable: Variable, error: string) => ({ path: [variable], error, when: () => true });
+
 const environment = z
   .object(variables)
-  .refine(({ ADMIN_HOST, ADMIN_TOKEN }) => ADMIN_TOKEN !== undefined || isLoopback(ADMIN_HOST), {
-    path: ['ADMIN_TOKEN'],
-    error: 'must be set where ADMIN_HOST is not a loopback address',
-    when: ({ value }) => typeof (value as { ADMIN_HOST?: unknown }).ADMIN_HOST === 'string',
-  })
-  .refine(({ ADMIN_TOKEN: all, ADMIN_READ_TOKEN: read }) => read === undefined || (all ?? read) !== read, {
-    path: ['ADMIN_READ_TOKEN'],
-    error: 'needs ADMIN_TOKEN beside it, and must differ from it',
-    when: () => true,
-  })
-  .refine((env) => (env.STATUSES_BASE_URL === undefined) === (env.STATUSES_TOKEN === undefined), {
-    path: ['STATUSES_TOKEN'],
-    error: 'must be set together with STATUSES_BASE_URL',
-    when: () => true,
-  });
+  .refine(
+    ({ ADMIN_HOST, ADMIN_TOKEN }) => ADMIN_TOKEN !== undefined || isLoopback(ADMIN_HOST),
+    together('ADMIN_TOKEN', 'must be set where ADMIN_HOST is not a loopback address'),
+  )
+  .refine(
+    ({ ADMIN_TOKEN: all, ADMIN_READ_TOKEN: read }) => read === undefined || (all ?? read) !== read,
+    together('ADMIN_READ_TOKEN', 'needs ADMIN_TOKEN beside it, and must differ from it'),
+  )
+  .refine(
+    (env) => (env.STATUSES_BASE_URL === undefined) === (env.STATUSES_TOKEN === undefined),
+    together('STATUSES_TOKEN', 'must be set together with STATUSES_BASE_URL'),
+  );
 
 /** The settings of the environment, checked and with defaults filled in. Times are milliseconds, sizes bytes. */
 export type Config = z.output<typeof environment> & {
@@ -163,13 +163,12 @@ function parsedBy<S extends z.ZodType>(
 ): z.output<S> {
   const { success, data, error } = schema.safeParse(given);
   if (success) return data;
-  const lines = error.issues.map(({ path: [name], message }) => {
+  const mistakes = error.issues.map(({ path: [name], message }) => {
     const variable = String(name ?? 'the settings together');
-    return `  ${variable}: ${wordsOf({ variable, message })}`;
+    return `\n  ${variable}: ${wordsOf({ variable, message })}`;
   });
-  const mistakes = new Set(lines);
-  const count = mistakes.size === 1 ? '1 mistake' : `${mistakes.size} mistakes`;
-  throw new KitError('CONFIG_INVALID', `${told} has ${count}:\n${[...mistakes].join('\n')}`);
+  const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`;
+  throw new KitError('CONFIG_INVALID', `${told} has ${count}:${mistakes.join('')}`);
 }
 
 /** What the options of all commands say about settings. */
@@ -211,14 +210,9 @@ function readSettings(flags: GlobalFlags): string {
 /** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
 export function variablesOfFile(flags: GlobalFlags): Environment {
   const path = envFileOf(flags);
-  if (!existsSync(path)) {
-    if (flags.envFile === undefined) return {};
-    throw new KitError('CONFIG_INVALID', `there is no file ${path} (--env-file)`);
-  }
+  if (flags.envFile === undefined && !existsSync(path)) return {};
   try {
-    const text = readFileSync(path, 'utf8');
-    if (text.includes('\0')) throw new Error('it has bytes of 0, as in UTF-16: save it as UTF-8');
-    return parseEnv(text.replace(/^\uFEFF/, '')); // a byte order mark would count as a part of the first name
+    return parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')); // a byte order mark would be a part of the first name
   } catch (cause) {
     throw new KitError('CONFIG_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
@@ -252,34 +246,21 @@ export function parseSettings<S extends z.ZodObject>(
   });
 }
 
-/** How many files this process may have open, each connection being one. Infinite if the system sets no limit, or does not say. */
-export function mostOpenFiles(): number {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'utf8');
-    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 'Infinity');
-  } catch {
-    return Number.POSITIVE_INFINITY; // not Linux
-  }
-}
+/** The limits of this process. Only Linux has it. */
+const LIMITS = '/proc/self/limits';
 
 /**
- * As many connections as are wanted, or as many as a part of the files that may be open. Beside the receiver's half, the admin listener
- * has an eighth, and the database and the handlers' own connections have the rest.
+ * As many connections as are wanted, or as many as a part of the files that this process may have open. Beside the receiver's half, the
+ * admin listener has an eighth, and the database and the handlers' own connections have the rest.
  */
 export function connectionsWithin(wanted: number, part = 1 / 2): number {
-  return Math.min(wanted, Math.floor(mostOpenFiles() * part));
+  const limits = existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '';
+  const [, files = Infinity] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  return Math.min(wanted, Math.floor(Number(files) * part));
 }
 
-/**
- * The configuration of a trial: only the named variables of the environment count.
- * @param own the values of all other variables, and the defaults of the named ones
- */
-export function loadTrialConfig(
-  flags: GlobalFlags,
-  names: readonly Variable[],
-  own: Partial<Record<Variable, string>>,
-): Config {
+/** The configuration of a trial: of the environment only ADMIN_PORT counts. @param own the values of other variables */
+export function loadTrialConfig(flags: GlobalFlags, own: Partial<Record<Variable, string>>): Config {
   const readFrom = readSettings(flags);
-  const taken = names.filter((name) => process.env[name]).map((name) => [name, process.env[name]]);
-  return parseConfig({ ...own, ...Object.fromEntries(taken) }, readFrom);
+  return parseConfig({ ...own, ADMIN_PORT: process.env.ADMIN_PORT }, readFrom);
 }

@@ -43,22 +43,14 @@ export interface Observer {
   committed(ms: number): void;
 }
 
-/** Pages of the user's own. */
-export interface AppPages {
-  /** to be mounted at `/app` */
-  readonly handler: RequestHandler;
-  /** the paths below `/app` that answer GET, without the paths of mounted routers, which nobody knows */
-  readonly paths: readonly string[];
-}
-
 /** The parts of the service that an admin listener works with. */
 export interface AdminNeeds {
   readonly store: EventStore;
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  /** the pages of the app */
-  readonly pages?: AppPages | undefined;
+  /** the pages of the app, to be mounted at `/app` */
+  readonly pages?: RequestHandler | undefined;
   /** Events may be ready, such as replayed events. */
   wake(): void;
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type MonotonicClock, pause } from './base/clock.ts';
-import { boundedServer, Listener } from './base/http-server.ts';
-import { type Config, connectionsWithin, mostOpenFiles } from './config.ts';
+import { boundedServer, listen } from './base/http-server.ts';
+import { type Config, connectionsWithin } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
@@ -34,8 +34,6 @@ export interface Service {
   readonly dispatcher: Dispatcher;
   /** where the admin listener is, if there is one */
   readonly adminUrl?: string | undefined;
-  /** the paths of the app's pages, below the admin listener's `/app` */
-  readonly pages: readonly string[];
   /**
    * Answers requests under way, lets handlers end, aborts those that do not, releases their events, and closes the store.
    * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
@@ -50,61 +48,56 @@ export interface Service {
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, app, clock, log, admin } = options;
-  const ends = new AsyncDisposableStack();
-  try {
-    const store = await options.store;
-    ends.defer(() => store.close());
-    const parts = { config, store, clock, log, observer: admin?.observer };
+  await using ends = new AsyncDisposableStack();
+  const store = await options.store;
+  ends.defer(() => store.close());
+  const parts = { config, store, clock, log, observer: admin?.observer };
 
-    const keyring = new Keyring(parts);
-    const admissions = admissionsOf({ ...parts, keyring });
-    ends.defer(await keyring.start(admissions.admit));
-    const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
-    ends.defer(() => quarantine.stop());
+  const keyring = new Keyring(parts);
+  const admissions = admissionsOf({ ...parts, keyring });
+  ends.defer(await keyring.start(admissions.admit));
+  const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
+  ends.defer(() => quarantine.stop());
 
-    const opened = await openApp(app, parts);
-    ends.defer(() => opened.close()); // after the last handler
-    const pages = await appPages(app, opened);
-    const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
-    // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
-    if (admin) ends.defer(admin.keepReporting({ ...parts, running: () => dispatcher.running }));
+  const opened = await openApp(app, parts);
+  ends.defer(() => opened.close()); // after the last handler
+  const pages = await appPages(app, opened);
+  const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
+  // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
+  if (admin) ends.defer(admin.keepReporting({ ...parts, running: () => dispatcher.running }));
 
-    let phase: Phase = 'open';
-    const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
-    const { HOST: host, PORT: port, MAX_CONNECTIONS: wanted, SHUTDOWN_GRACE_MS: graceMs } = config;
-    const connections = connectionsWithin(wanted);
-    if (connections < wanted) log.warn({ connections, wanted, openFiles: mostOpenFiles() }, FEWER);
-    const server = boundedServer(receiver, { ...config, MAX_CONNECTIONS: connections });
-    const listener = await Listener.start(server, { host, port, settings: 'HOST and PORT' });
-    ends.defer(async () => {
-      const closed = listener.close(graceMs);
-      await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
-    });
+  let phase: Phase = 'open';
+  const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
+  const { HOST: host, PORT: port, MAX_CONNECTIONS: wanted, SHUTDOWN_GRACE_MS: graceMs } = config;
+  const connections = connectionsWithin(wanted);
+  if (connections < wanted) log.warn({ connections, wanted }, FEWER);
+  const server = boundedServer(receiver, { ...config, MAX_CONNECTIONS: connections });
+  const listener = await listen(server, { host, port, settings: 'HOST and PORT' });
+  ends.defer(async () => {
+    const closed = listener.close(graceMs);
+    await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
+  });
 
-    store.queue.onRecorded(() => dispatcher.came());
-    dispatcher.start();
-    ends.defer(admissions.stop);
-    admissions.admit(); // WEBHOOK_SECRET may be new
-    const days = config.RETENTION_DAYS;
-    if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
+  store.queue.onRecorded(() => dispatcher.came());
+  dispatcher.start();
+  ends.defer(admissions.stop);
+  admissions.admit(); // WEBHOOK_SECRET may be new
+  const days = config.RETENTION_DAYS;
+  if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 
-    const inspector = await admin?.start({ ...parts, pages, wake: () => dispatcher.wake() });
-    ends.defer(() => inspector?.stop());
-    ends.defer(async () => {
-      phase = 'draining';
-      if (config.DRAIN_MS > 0) await pause(clock, config.DRAIN_MS);
-      phase = 'closed';
-    });
-    return {
-      port: listener.port,
-      store,
-      dispatcher,
-      adminUrl: inspector?.url,
-      pages: pages?.paths ?? [],
-      stop: () => ends.disposeAsync(),
-    };
-  } catch (error) {
-    await ends.disposeAsync();
-    throw error;
-  }
+  const inspector = await admin?.start({ ...parts, pages, wake: () => dispatcher.wake() });
+  ends.defer(() => inspector?.stop());
+  ends.defer(async () => {
+    phase = 'draining';
+    if (config.DRAIN_MS > 0) await pause(clock, config.DRAIN_MS);
+    phase = 'closed';
+  });
+  const running = ends.move();
+  return {
+    port: listener.port,
+    store,
+    dispatcher,
+    adminUrl: inspector?.url,
+    stop: () => running.disposeAsync(),
+  };
 }

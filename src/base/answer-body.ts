@@ -13,12 +13,12 @@ export class AnswerTooLong extends Error {
 /** The body of a fetched answer. @param longest in bytes @throws AnswerTooLong */
 export async function bodyTextOf({ body }: Response, longest = LONGEST_ANSWER): Promise<string> {
   if (body === null) return '';
-  return new TextDecoder().decode(await bytesOf(body, longest, longest));
+  return new TextDecoder().decode(await bytesOf(body, longest));
 }
 
 /** The first so many characters of a body, once it has ended. @throws AnswerTooLong */
 export async function beginningOf(response: IncomingMessage, characters: number): Promise<string> {
-  return (await bytesOf(response, characters * 4, LONGEST_ANSWER)).toString('utf8').slice(0, characters);
+  return (await bytesOf(response, LONGEST_ANSWER)).toString('utf8').slice(0, characters);
 }
 
 /** The value of a text; undefined if it is not JSON. The error of JSON.parse would quote the text, which may hold a secret. */
@@ -31,11 +31,11 @@ export function jsonOf(text: string): unknown {
 }
 
 /** Leaving a loop over a stream by an error closes the stream, and with it the connection. */
-async function bytesOf(body: AsyncIterable<Uint8Array>, kept: number, longest: number): Promise<Buffer> {
+async function bytesOf(body: AsyncIterable<Uint8Array>, longest: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
-    if (size < kept) chunks.push(chunk);
+    chunks.push(chunk);
     size += chunk.byteLength;
     if (size > longest) throw new AnswerTooLong(longest);
   }

@@ -8,8 +8,6 @@ export type ErrorCode =
   | 'STORE_UNUSABLE'
   /** The address is taken, or not to be had. */
   | 'LISTEN_FAILED'
-  /** A demo did not come out as it must. */
-  | 'DEMO_FAILED'
   /** The input of a command is not valid. */
   | 'INPUT_INVALID'
   /** The secret of a new webhook could not be stored, so that the webhook was not to stay. */
@@ -18,7 +16,7 @@ export type ErrorCode =
   | 'WEBHOOK_UNKNOWN'
   /** A rotation cannot go on; nothing that is in use was taken away. */
   | 'ROTATION_STOPPED'
-  /** A check of the doctor failed. */
+  /** What a command checked, played or tried did not come out as it must. */
   | 'CHECK_FAILED'
   /** No such event is in the database. */
   | 'EVENT_UNKNOWN'
@@ -30,8 +28,6 @@ export type ErrorCode =
   | 'APP_FAILED'
   /** Files that a command would write are there already. */
   | 'FILES_EXIST'
-  /** A handler that was tried did not succeed. */
-  | 'HANDLER_FAILED'
   /** The output of a command cannot be written. */
   | 'OUTPUT_FAILED'
   /** Stopped by Ctrl-C or SIGTERM. */

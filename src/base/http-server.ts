@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { pause, repeat, systemClock } from './clock.ts';
+import { pause, systemClock } from './clock.ts';
 import { KitError, messageOf } from './errors.ts';
 
 /** Importing it would load Node's fetch and WebSocket as well, which take 8 MB of every server. */
@@ -96,65 +96,52 @@ const FAREWELL_MS = 500;
 /** How often connections are looked at. */
 const LOOK_MS = 20;
 
-/** A server that listens. The network is real, so its times are those of the machine's clock. */
-export class Listener {
-  readonly #server: Server;
-  readonly #host: string;
-  readonly port: number;
+/** A server that listens. */
+export type Listener = Awaited<ReturnType<typeof listen>>;
 
-  private constructor(server: Server, host: string) {
-    this.#server = server;
-    this.#host = host;
-    this.port = (server.address() as AddressInfo).port;
+/**
+ * Has a server listen. The network is real, so its times are those of the machine's clock.
+ * @throws KitError LISTEN_FAILED if the address is taken or not to be had
+ */
+export async function listen(server: Server, { host, port: wanted, settings }: ListenerOptions) {
+  server.listen(wanted, host);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const message = `cannot listen on ${host}:${wanted}: ${messageOf(cause)}; set ${settings}`;
+    throw new KitError('LISTEN_FAILED', message, { cause });
   }
-
-  /** @throws KitError LISTEN_FAILED if the address is taken or not to be had */
-  static async start(server: Server, { host, port, settings }: ListenerOptions): Promise<Listener> {
-    server.listen(port, host);
-    try {
-      await once(server, 'listening');
-    } catch (cause) {
-      const message = `cannot listen on ${host}:${port}: ${messageOf(cause)}; set ${settings}`;
-      throw new KitError('LISTEN_FAILED', message, { cause });
-    }
-    return new Listener(server, host);
-  }
-
-  /** As a program on this machine asks for it: `http://127.0.0.1:4010`. */
-  get url(): string {
-    return urlOf(this.#host, this.port);
-  }
-
-  /** Stops at once: requests under way are cut off, endless answers too. */
-  async stop(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
-  }
-
-  /**
-   * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then closes idle
-   * connections. Requests that have not ended within the grace, in milliseconds, are cut off.
-   */
-  async close(graceMs: number): Promise<void> {
-    const server = this.#server;
-    const closed = once(server, 'close');
-    const connections = promisify(server.getConnections.bind(server));
-    const end = systemClock.monotonic() + FAREWELL_MS;
-    while (systemClock.monotonic() < end && (await connections()) > 0) await pause(systemClock, LOOK_MS);
-    server.close();
-    // Node closes those that are idle now; others become so with their answer.
-    const leave = repeat(systemClock, LOOK_MS, async () => {
-      server.closeIdleConnections();
-      return LOOK_MS;
-    });
-    // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
-    const cutOff = systemClock.after(graceMs, () => server.closeAllConnections());
-    await closed;
-    leave();
-    cutOff();
-  }
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    /** as a program on this machine asks for it: `http://127.0.0.1:4010` */
+    url: urlOf(host, port),
+    /** Stops at once: requests under way are cut off, endless answers too. */
+    async stop(): Promise<void> {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+    /**
+     * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then closes idle
+     * connections. Requests that have not ended within the grace, in milliseconds, are cut off.
+     */
+    async close(graceMs: number): Promise<void> {
+      const closed = once(server, 'close');
+      const connections = promisify(server.getConnections.bind(server));
+      const end = systemClock.monotonic() + FAREWELL_MS;
+      while (systemClock.monotonic() < end && (await connections()) > 0) await pause(systemClock, LOOK_MS);
+      // Node closes those that are idle now, and the others soon after their answers.
+      server.keepAliveTimeout = 1;
+      server.keepAliveTimeoutBuffer = 0;
+      server.close();
+      // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
+      const cutOff = systemClock.after(graceMs, () => server.closeAllConnections());
+      await closed;
+      cutOff();
+    },
+  };
 }
 
 /** An address of "everywhere" is no address to go to. */

@@ -6,7 +6,8 @@ import type { IncomingHttpHeaders } from 'node:http';
  */
 export function isForeign(headers: IncomingHttpHeaders, method: string): boolean {
   const { origin, host, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
-  if (origin !== undefined) return !isOriginOf(origin, host);
+  // Schemes are not compared: with TLS ended in front, the browser says https and the listener speaks http.
+  if (origin !== undefined) return host === undefined || origin.replace(/^https?:\/\//, '') !== host;
   if (site === undefined || site === 'same-origin' || site === 'none') return false;
   // Following a link from elsewhere is fine: it shows a page to the reader and nothing to the site with the link.
   return !(mode === 'navigate' && method === 'GET');
@@ -17,12 +18,6 @@ export function hostOf(header: string | undefined): { name: string; port: number
   const [, name, port] = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?$/i.exec(header ?? '') ?? [];
   if (name === undefined) return undefined;
   return { name: name.replace(/^\[|\]$/g, '').toLowerCase(), port: port === undefined ? port : Number(port) };
-}
-
-/** Schemes are not compared: with TLS ended in front, the browser says https and the listener speaks http. */
-function isOriginOf(origin: string, host: string | undefined): boolean {
-  const [, authority] = /^https?:\/\/([^/]+)$/.exec(origin) ?? [];
-  return authority !== undefined && authority === host;
 }
 
 /** Whether a name or address, without brackets, is this machine alone. */

@@ -3,17 +3,12 @@ import { isLoopback } from './request-origin.ts';
 /** The beginning of a secret that follows from a seed: everybody who knows that seed can sign with it. */
 export const SEEDED_MARK = 'mock-';
 
-/** Whether a secret follows from a seed. */
-export function isSeeded(secret: string): boolean {
-  return secret.startsWith(SEEDED_MARK);
-}
-
 /** Whether a secret follows from a seed where other machines reach the receiver: it verifies nothing there. */
 export function isSeededInPublic(
   secret: string,
   { HOST, TRUST_PROXY }: { readonly HOST: string; readonly TRUST_PROXY: number },
 ): boolean {
-  return isSeeded(secret) && !(isLoopback(HOST) && TRUST_PROXY === 0);
+  return secret.startsWith(SEEDED_MARK) && !(isLoopback(HOST) && TRUST_PROXY === 0);
 }
 
 export const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

@@ -75,14 +75,10 @@ function headerOf(error: Error & { readonly code?: unknown }): string {
 
 /** The lines of a stack. One that leads through files of the user's ends with the last of them, and has no line of the kit's. */
 function framesOf(thrown: unknown): string[] {
-  try {
-    const stack = isError(thrown) ? String(thrown.stack) : '';
-    const frames = stack.split('\n').filter((line) => FRAME.test(line));
-    const last = frames.findLastIndex(isInUsersFiles);
-    return last < 0 ? frames : frames.slice(0, last + 1).filter((line) => !isInKit(line));
-  } catch {
-    return []; // a getter that throws
-  }
+  const stack = isError(thrown) ? String(thrown.stack) : '';
+  const frames = stack.split('\n').filter((line) => FRAME.test(line));
+  const last = frames.findLastIndex(isInUsersFiles);
+  return last < 0 ? frames : frames.slice(0, last + 1).filter((line) => !isInKit(line));
 }
 
 const ROOT = new URL('../../', import.meta.url);

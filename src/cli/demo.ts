@@ -37,7 +37,7 @@ async function demo({ once }: { once?: true }, command: Command): Promise<void> 
   }
 }
 
-/** Shows nothing once the stage closes. @throws KitError DEMO_FAILED if a result is not as expected */
+/** Shows nothing once the stage closes. @throws KitError CHECK_FAILED if a result is not as expected */
 async function playRound(stage: DemoStage, isStopping: () => boolean): Promise<void> {
   const scenes = await playScenes(stage);
   if (isStopping()) return;
@@ -45,7 +45,7 @@ async function playRound(stage: DemoStage, isStopping: () => boolean): Promise<v
   const rows = reviews.map(({ row }) => row);
   await write(table(HEAD, rows));
   const wrong = reviews.filter(({ asExpected }) => !asExpected).length;
-  if (wrong > 0) throw new KitError('DEMO_FAILED', `${wrong} results are not as expected`);
+  if (wrong > 0) throw new KitError('CHECK_FAILED', `${wrong} results are not as expected`);
   await print('\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.');
 }
 

@@ -122,15 +122,15 @@ async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
 }
 
 /** Tells the developer where everything is. */
-function introduction({ mock, service, webhook }: DevStage, config: Config, { handlers }: ReadyApp): string {
-  const lacking = kindNames.filter((kind) => handlers[kind] === undefined);
+function introduction({ mock, service, webhook }: DevStage, config: Config, app: ReadyApp): string {
+  const lacking = kindNames.filter((kind) => app.handlers[kind] === undefined);
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
 mock      ${mock.url}, with webhook ${webhook.id} for site ${webhook.metadata.name}; it begins anew at each restart
 database  ${resolve(sqlitePathOf(config.DATABASE_URL) ?? '')}, for other commands --dev: npx hookkit events list --dev
 handlers  ${handlersFile(config)}
           ${lacking.length === 0 ? 'for all kinds' : `none for ${lacking.join(', ')}`}
-${service.pages.map((path) => `page      ${service.adminUrl}/app${path}\n`).join('')}
+${app.routes ? `pages     ${service.adminUrl}/app/\n` : ''}
 Upload a media and watch your handlers:
 
   curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${webhook.metadata.name}"}'

@@ -148,9 +148,9 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   return { id, kind, resource, outcome, reason, after_ms, duration_ms, steps: called, state };
 }
 
-/** Tells how the trial run of a handler ended. @throws KitError HANDLER_FAILED */
+/** Tells how the trial run of a handler ended. @throws KitError CHECK_FAILED */
 async function tell(trial: Awaited<ReturnType<typeof tryEvent>>, { json }: Flags): Promise<void> {
   await (json ? printJson(trial) : write(members(trial)));
   if (!['handled', 'skip', 'retry'].includes(trial.outcome))
-    throw new KitError('HANDLER_FAILED', 'the handler did not succeed');
+    throw new KitError('CHECK_FAILED', 'the handler did not succeed');
 }

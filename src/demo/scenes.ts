@@ -24,7 +24,7 @@ export async function setStage(flags: GlobalFlags): Promise<DemoStage> {
   await using ends = new AsyncDisposableStack();
   const remove = (path: string) => rmSync(path, { recursive: true, force: true });
   const directory = ends.adopt(mkdtempSync(join(tmpdir(), 'hookkit-demo-')), remove);
-  const config = loadTrialConfig(flags, ['PORT', 'ADMIN_PORT', 'MOCK_PORT'], {
+  const config = loadTrialConfig(flags, {
     HOST: '127.0.0.1',
     PORT: '0',
     MOCK_PORT: '0',

@@ -8,11 +8,6 @@ import type { Outcome } from './outcome.ts';
 import type { ResourceState } from './resource-state.ts';
 import type { AsJson } from './stored-json.ts';
 
-export type { Router } from 'express';
-export { fail, type Outcome, retry, skip } from './outcome.ts';
-export type { ResourceState } from './resource-state.ts';
-export type { AsJson } from './stored-json.ts';
-
 /**
  * The second argument of a handler: facts about the event beside its payload, and tools.
  * @typeParam App what the `start` of `defineApp` opened
@@ -125,11 +120,9 @@ type Expected<App> = [App] extends [never] ? unknown : App;
  * Combines handlers of several files. Of `ctx.app` the result expects all that each of them expects.
  * @throws TypeError if two of them take the same kind
  */
-export function combineHandlers<App = unknown>(...parts: readonly Handlers<App>[]): Handlers<App>;
 export function combineHandlers<Parts extends readonly Handlers<never>[]>(
   ...parts: Parts
-): Handlers<AppOf<Parts[number]>>;
-export function combineHandlers(...parts: readonly Handlers<never>[]): Handlers<never> {
+): Handlers<AppOf<Parts[number]>> {
   const all = parts.flatMap((part) => Object.entries(part));
   const mounted = all.filter(([, handler]) => handler !== undefined); // as where one is mounted only if it is configured
   const twice = repeatedOf(mounted.map(([kind]) => kind));
@@ -144,11 +137,6 @@ export function wrapHandlers(
 ): Handlers {
   const all = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
   return Object.fromEntries(all.map(([kind, handler]) => [kind, wrap(handler, kind)]));
-}
-
-/** Whether a value is a promise that nobody has awaited. It has no members, and would pass for handlers of no kind. */
-export function isPromise(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** What is wrong with an object of handlers, as `a handler for ...`; undefined if nothing is. */

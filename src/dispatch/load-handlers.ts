@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isPromise } from 'node:util/types';
 import { KitError } from '../base/errors.ts';
 import { isInKit, textOf } from '../base/thrown.ts';
 import { type Config, parseSettings, projectFolder } from '../config.ts';
-import { type DefinedApp, isPromise, mistakeInHandlers, mistakeInLimits } from './handler.ts';
+import { type DefinedApp, mistakeInHandlers, mistakeInLimits } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { awaiting, type Tell } from './process-guard.ts';
 

@@ -8,10 +8,7 @@ const MOST_BYTES = 1024 * 1024;
 /** The pause before the store is asked again after an error. */
 const STORE_RETRY_MS = 1000;
 
-/**
- * The reason of a signal whose lease has run out, or may have. Another process may begin the next attempt, so `ctx.once` does not wait
- * for the store any more.
- */
+/** The reason of a signal whose lease has run out, or may have: another process may begin the next attempt. */
 export class LeaseLost extends Error {
   override readonly name = 'AbortError';
 }
@@ -39,20 +36,16 @@ export function onceOf(
   let isClosed = false;
   let unstorable: string | undefined;
 
-  const lost = Promise.withResolvers<never>();
-  lost.promise.catch(() => {}); // steps that wait get the rejection; there may be none
-  signal.addEventListener('abort', () => {
-    if (signal.reason instanceof LeaseLost) lost.reject(signal.reason);
-  });
   /** Asks the store until it answers, or the lease is lost: a step whose result is not stored would run again. */
   const patiently = async <T>(request: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
-        return await Promise.race([request(), lost.promise]);
+        return await request();
       } catch (error) {
         if (!isUnavailable(error)) throw error;
+        if (signal.reason instanceof LeaseLost) throw signal.reason;
         onStoreError?.(error);
-        await Promise.race([pause(clock, STORE_RETRY_MS), lost.promise]);
+        await pause(clock, STORE_RETRY_MS);
       }
     }
   };

@@ -1,17 +1,15 @@
-import type { ErrorRequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { systemClock, within } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { shown, textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
-import type { AppPages } from '../observer.ts';
 import { StatusesClient } from '../provider/index.ts';
 import type { Queue, StatePlace } from '../store/event-store.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
 import type { DefinedApp, StartContext, Started, StateOf } from './handler.ts';
 import { awaiting, loading } from './process-guard.ts';
-import type { RunningApp } from './run-handler.ts';
 
 /** An app whose settings are read. */
 export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
@@ -20,12 +18,7 @@ export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
 }
 
 /** An app whose `start` has run. */
-export interface OpenApp extends RunningApp {
-  /** the argument of its `start` */
-  readonly ctx: StartContext<Record<string, unknown>>;
-  /** Closes what `start` has opened, once no handler runs any more, for SHUTDOWN_GRACE_MS at most. Errors of its `close` are logged. */
-  close(): Promise<void>;
-}
+type OpenApp = Awaited<ReturnType<typeof openApp>>;
 
 const UNCLOSED = 'the close of the app does not end, and the stop goes on without it (SHUTDOWN_GRACE_MS)';
 
@@ -42,9 +35,10 @@ interface OpenOptions {
 export async function openApp(
   { start, settings = {}, ...app }: ReadyApp,
   { config, log, store: { queue } }: OpenOptions,
-): Promise<OpenApp> {
+) {
+  const { STATUSES_BASE_URL: baseUrl, STATUSES_TOKEN: token } = config;
   const stop = new AbortController();
-  const ctx = {
+  const ctx: StartContext<Record<string, unknown>> = {
     settings,
     log,
     signal: stop.signal,
@@ -57,7 +51,7 @@ export async function openApp(
         after = next;
       } while (after);
     },
-    async state(resource: string) {
+    async state(resource) {
       // An id without `media:` or `channel:` before it would seem to have no state.
       if (RESOURCE.test(resource)) return stateJson(await queue.state({ resource }));
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
@@ -72,9 +66,12 @@ export async function openApp(
   });
   return {
     ...app,
+    /** the argument of its `start` */
     ctx,
     value,
-    statuses: statusesClientOf(config),
+    // A handler has its own time-out, so it is better to wait longer between two attempts than within one.
+    statuses: baseUrl && token ? new StatusesClient({ baseUrl, token, maxWaitMs: 10_000 }) : undefined,
+    /** Closes what `start` has opened, once no handler runs any more, for SHUTDOWN_GRACE_MS at most. Errors of its `close` are logged. */
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
       try {
@@ -87,13 +84,6 @@ export async function openApp(
   };
 }
 
-/** `ctx.statuses` of handlers: the provider's scheduled statuses API, if it is configured. */
-function statusesClientOf({ STATUSES_BASE_URL, STATUSES_TOKEN }: Config): StatusesClient | undefined {
-  if (STATUSES_BASE_URL === undefined || STATUSES_TOKEN === undefined) return undefined;
-  // A handler has its own time-out, so it is better to wait longer between two attempts than within one.
-  return new StatusesClient({ baseUrl: STATUSES_BASE_URL, token: STATUSES_TOKEN, maxWaitMs: 10_000 });
-}
-
 const BODY_LIMIT = '16kb';
 
 /**
@@ -103,7 +93,7 @@ const BODY_LIMIT = '16kb';
 export async function appPages(
   { routes }: ReadyApp,
   { ctx, value: app }: OpenApp,
-): Promise<AppPages | undefined> {
+): Promise<RequestHandler | undefined> {
   if (!routes) return undefined;
   const { default: express } = await import('express');
   const router = express.Router();
@@ -114,25 +104,15 @@ export async function appPages(
   });
   const handler = express.Router();
   handler.use(express.urlencoded({ extended: false, limit: BODY_LIMIT }));
-  handler.use(express.json({ limit: BODY_LIMIT }), router, refuseFailed(ctx.log));
+  handler.use(express.json({ limit: BODY_LIMIT }), router);
   handler.get('/', (_req, res) => void res.type('html').send(listOf(paths)));
-  return { handler, paths };
+  return handler;
 }
 
 /** A list of the pages, where the app has none of its own there. Links are relative, as a proxy may have a path before it. */
 function listOf(paths: readonly string[]): string {
   const links = paths.map((path) => `<li><a href=".${path}">/app${path}</a></li>`);
   return `<!doctype html><html lang="en"><title>Pages of the app</title><h1>Pages of the app</h1><ul>${links.join('')}</ul></html>`;
-}
-
-/** Logs the error of a page, with its place in the app's files. The listener answers for errors of requests (4xx). */
-function refuseFailed(log: Logger): ErrorRequestHandler {
-  return (error, req, res, next) => {
-    if (error?.status >= 400 && error.status < 500) return next(error);
-    log.error({ error: textOf(error), path: req.baseUrl + req.path }, 'a page of the app failed');
-    if (res.headersSent) return void res.destroy(); // the browser must not take half an answer for a whole one
-    res.status(500).type('text').send('internal error; see the log\n');
-  };
 }
 
 /** Runs a function of the app. Errors that it leaves behind, in timers and promises, are then known to be of the app. */

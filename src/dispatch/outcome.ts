@@ -27,9 +27,7 @@ export function skip(reason: string): Outcome {
  * @throws TypeError if they are anything else
  */
 export function retry(options: { after?: number; reason: string }): Outcome {
-  if (typeof options !== 'object' || options === null)
-    throw new TypeError(`retry() takes { after, reason }, and got ${shown(options)}`);
-  return made({ type: 'retry', reason: options.reason, after: options.after });
+  return made({ ...options, type: 'retry' });
 }
 
 /**

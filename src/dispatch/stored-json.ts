@@ -54,9 +54,7 @@ function isPlain(value: object): boolean {
   return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-type Scalar = string | number | boolean | null | undefined;
-/** A value that JSON holds as it is. */
-export type Json = Scalar | readonly Json[] | { readonly [member: string]: Json };
+type Scalar = string | number | boolean | null | undefined | void;
 
 type Callable = (...given: never[]) => unknown;
 
@@ -64,17 +62,15 @@ type Callable = (...given: never[]) => unknown;
  * The type of a value after it was stored as JSON and read again: a Date is a string. It is `never` for values that JSON cannot hold, such
  * as a BigInt, a Map or a method.
  */
-export type AsJson<T> = 0 extends 1 & T
-  ? T // any
-  : T extends Json | void
-    ? T
-    : T extends { toJSON(...given: never[]): infer Made }
-      ? AsJson<Made>
-      : T extends bigint | symbol | Callable | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
-        ? never
-        : T extends object
-          ? { [Member in keyof T]: AsJson<T[Member]> }
-          : unknown;
+export type AsJson<T> = T extends Scalar
+  ? T
+  : T extends { toJSON(...given: never[]): infer Made }
+    ? AsJson<Made>
+    : T extends bigint | symbol | Callable | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+      ? never
+      : T extends object
+        ? { [Member in keyof T]: AsJson<T[Member]> }
+        : unknown;
 
 /** The same type, in which nothing can be changed, however deep. */
 export type DeepReadonly<T> = T extends string | number | boolean

@@ -46,7 +46,7 @@ export function adminApp(inspected: Inspected): Express {
     res.type(watch.metrics.contentType).send(text);
   });
   app.use('/api', apiRouter(inspected));
-  if (pages) app.use('/app', pages.handler);
+  if (pages) app.use('/app', pages);
   app.use(pagesRouter(inspected, render));
   app.use((req, res) => refuse(req, res, 404, 'there is nothing here'));
   app.use(refuseFailed(log));

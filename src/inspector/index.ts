@@ -1,5 +1,5 @@
 import type { MonotonicClock } from '../base/clock.ts';
-import { boundedServer, Listener } from '../base/http-server.ts';
+import { boundedServer, listen } from '../base/http-server.ts';
 import { connectionsWithin } from '../config.ts';
 import type { Admin } from '../observer.ts';
 import { adminApp } from './admin-app.ts';
@@ -32,7 +32,7 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
       const app = adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
       const server = boundedServer(app, BOUNDS);
       const settings = 'ADMIN_HOST and ADMIN_PORT';
-      const listener = await Listener.start(server, { host, port, settings });
+      const listener = await listen(server, { host, port, settings });
       const { url } = listener;
       parts.log.info({ url }, 'inspecting');
       return {

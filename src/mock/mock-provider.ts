@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import express from 'express';
-import { Listener } from '../base/http-server.ts';
+import { type Listener, listen } from '../base/http-server.ts';
 import { Poster } from '../base/poster.ts';
 import { MockClock } from './clock.ts';
 import { controlRoutes } from './control-routes.ts';
@@ -130,7 +130,7 @@ export const MockProvider = {
     const settings = host === mockDefaults.host ? 'MOCK_PORT' : '--host and MOCK_PORT';
     let listener: Listener | undefined;
     const mock = createProvider(options, () => listener);
-    listener = await Listener.start(http.createServer(mock.app(host)), { host, port, settings });
+    listener = await listen(http.createServer(mock.app(host)), { host, port, settings });
     return mock;
   },
 

@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import { promiseHooks } from 'node:v8';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
-import type { Handler, ResourceState } from '../dispatch/handler.ts';
+import type { Handler } from '../dispatch/handler.ts';
+import type { ResourceState } from '../dispatch/resource-state.ts';
 
 /** A run of a handler. */
 interface Run {

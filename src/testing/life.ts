@@ -109,7 +109,7 @@ export class Life {
     const quarantine = { add() {} };
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });
     const both = express().disable('x-powered-by');
-    if (pages) both.use('/app', pages.handler);
+    if (pages) both.use('/app', pages);
     this.#server = new LocalServer(both.use(receiver), largestHead(config.BODY_LIMIT));
     this.#dispatcher = dispatcher;
     dispatcher.start();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { AnswerTooLong, bodyTextOf } from '../../src/base/answer-body.ts';
-import { boundedServer, Listener } from '../../src/base/http-server.ts';
+import { boundedServer, type Listener, listen } from '../../src/base/http-server.ts';
 import { Poster } from '../../src/base/poster.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
@@ -41,7 +41,7 @@ async function serve() {
     else if (url === '/read') setImmediate(() => req.resume().once('end', () => res.end('read')));
     else res.end(url);
   };
-  const started = await Listener.start(boundedServer(app, options), {
+  const started = await listen(boundedServer(app, options), {
     host: '127.0.0.1',
     port: 0,
     settings: 'PORT',

@@ -233,7 +233,7 @@ test.each(['dev', 'demo'])(
     running.stdout?.resume();
     running.stderr?.resume();
     const group = -present(running.pid);
-    while (!(await isOpen('127.0.0.1', PORT))) await pause();
+    while (!(await isOpen('127.0.0.1', ADMIN_PORT))) await pause();
     running.kill('SIGTERM');
     await until(() => isGone(group));
     for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);

@@ -143,7 +143,7 @@ test('a page that throws, at once or later, is answered with 500, and logged wit
   ] as const) {
     const answer = await fetch(url + path);
     expect([answer.status, await answer.text()]).toEqual([500, 'internal error; see the log\n']);
-    expect(log.withMessage('a page of the app failed').at(-1)).toMatchObject({
+    expect(log.withMessage('admin request failed').at(-1)).toMatchObject({
       path,
       error: expect.stringMatching(new RegExp(`^Error: ${message}\\n.*app\\.test\\.ts`)),
     });

@@ -1,14 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import {
-  combineHandlers,
-  defineApp,
-  defineHandlers,
-  type Handlers,
-  skip,
-} from '../../src/dispatch/handler.ts';
-import { fail, parseReturned, retry } from '../../src/dispatch/outcome.ts';
+import { combineHandlers, defineApp, defineHandlers, type Handlers } from '../../src/dispatch/handler.ts';
+import { fail, parseReturned, retry, skip } from '../../src/dispatch/outcome.ts';
 import { runStateOf } from '../../src/dispatch/resource-state.ts';
 
 const nothing = async () => {};

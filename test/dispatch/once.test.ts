@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { fail, type HandlerContext } from '../../src/dispatch/handler.ts';
+import type { HandlerContext } from '../../src/dispatch/handler.ts';
 import { onceOf } from '../../src/dispatch/once.ts';
+import { fail } from '../../src/dispatch/outcome.ts';
 import { away, eachWithStage } from './stage.ts';
 
 const stage = eachWithStage();

@@ -57,9 +57,7 @@ const FILES = 256;
 test(`a receiver that may open ${FILES} files takes half as many connections, says so, and goes on, when more come than that`, async () => {
   const env = { ...database().env, WEBHOOK_SECRET: SECRET };
   const service = await startProcess(env, undefined, undefined, ['prlimit', `--nofile=${FILES}`]);
-  expect(service.output()).toMatch(
-    new RegExp(`"connections":${FILES / 2},"wanted":5000,"openFiles":${FILES}`),
-  );
+  expect(service.output()).toContain(`"connections":${FILES / 2},"wanted":5000`);
   const attackers: RawConnection[] = [];
   for (let count = 0; count < 2 * FILES; count++) {
     const connection = await rawConnection(portOf(service));

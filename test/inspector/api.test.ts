@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
+import { defineHandlers } from '../../src/dispatch/handler.ts';
+import { skip } from '../../src/dispatch/outcome.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
 import { HeldHandler } from '../support/held-handler.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { fail } from '../../src/dispatch/handler.ts';
+import { fail } from '../../src/dispatch/outcome.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { fail } from '../../src/dispatch/handler.ts';
+import { fail } from '../../src/dispatch/outcome.ts';
 import { Sessions } from '../../src/inspector/guard/sign-in.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';

@@ -1,4 +1,5 @@
-import { defineHandlers, skip } from '../../src/dispatch/handler.ts';
+import { defineHandlers } from '../../src/dispatch/handler.ts';
+import { skip } from '../../src/dispatch/outcome.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { PATH } from './genuine.ts';

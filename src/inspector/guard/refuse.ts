@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { isUnavailable, messageOf } from '../../base/errors.ts';
+import { isUnavailable } from '../../base/errors.ts';
+import { textOf } from '../../base/thrown.ts';
 
 /** A refusal, thrown by whoever answers a request. */
 export class RefusedError extends Error {
@@ -25,13 +26,18 @@ export function refuse(req: Request, res: Response, status: number, error: strin
 /** Answers a request whose route failed. */
 export function refuseFailed(log: Logger): ErrorRequestHandler {
   return (error, req, res, _next) => {
-    if (res.headersSent || res.destroyed) return void res.destroy();
+    if (res.destroyed) return;
+    const tell = () => log.error({ error: textOf(error), path: req.path }, 'admin request failed');
+    if (res.headersSent) {
+      tell();
+      return void res.destroy(); // the browser must not take half an answer for a whole one
+    }
     if (error instanceof RefusedError) return refuse(req, res, error.status, error.message);
     const status: unknown = error?.status;
     if (typeof status === 'number' && status >= 400 && status < 500) {
       return refuse(req, res, status, 'the request cannot be read');
     }
-    log.error({ error: messageOf(error), path: req.path }, 'admin request failed');
+    tell();
     if (isUnavailable(error)) {
       return refuse(req, res.set('Retry-After', String(RETRY_SECONDS)), 503, error.message);
     }
