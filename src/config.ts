@@ -212,7 +212,9 @@ export function variablesOfFile(flags: GlobalFlags): Environment {
   const path = envFileOf(flags);
   if (flags.envFile === undefined && !existsSync(path)) return {};
   try {
-    return parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')); // a byte order mark would be a part of the first name
+    const text = readFileSync(path, 'utf8');
+    if (text.includes('\0')) throw new Error('it has bytes of 0, as in UTF-16: save it as UTF-8');
+    return parseEnv(text.replace(/^\uFEFF/, '')); // a byte order mark would be a part of the first name
   } catch (cause) {
     throw new KitError('CONFIG_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
@@ -249,14 +251,18 @@ export function parseSettings<S extends z.ZodObject>(
 /** The limits of this process. Only Linux has it. */
 const LIMITS = '/proc/self/limits';
 
+/** How many files this process may have open, each connection being one. Infinite if the system sets no limit, or does not say. */
+export function mostOpenFiles(): number {
+  const limits = existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '';
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? 'Infinity');
+}
+
 /**
- * As many connections as are wanted, or as many as a part of the files that this process may have open. Beside the receiver's half, the
+ * As many connections as are wanted, or as many as a part of the files that may be open. Beside the receiver's half, the
  * admin listener has an eighth, and the database and the handlers' own connections have the rest.
  */
 export function connectionsWithin(wanted: number, part = 1 / 2): number {
-  const limits = existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '';
-  const [, files = Infinity] = /^Max open files +(\d+)/m.exec(limits) ?? [];
-  return Math.min(wanted, Math.floor(Number(files) * part));
+  return Math.min(wanted, Math.floor(mostOpenFiles() * part));
 }
 
 /** The configuration of a trial: of the environment only ADMIN_PORT counts. @param own the values of other variables */

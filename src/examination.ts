@@ -5,7 +5,15 @@ import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
-import { type Config, type GlobalFlags, loadConfig, variableNames, variablesOfFile } from './config.ts';
+import {
+  type Config,
+  connectionsWithin,
+  type GlobalFlags,
+  loadConfig,
+  mostOpenFiles,
+  variableNames,
+  variablesOfFile,
+} from './config.ts';
 import type { DefinedApp } from './dispatch/handler.ts';
 import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
 import type { Tell } from './dispatch/process-guard.ts';
@@ -41,6 +49,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
     return yield findingsOf('everything else').skipped('it needs a configuration without mistakes');
   }
   yield configuration.ok(`no mistakes in ${config.readFrom}`);
+  yield checkOpenFiles(config.MAX_CONNECTIONS);
   const loaded = yield* checkApp(config, tell);
   for (const { name, meant } of misspeltInFile(flags, Object.keys(loaded?.settings?.shape ?? {})))
     yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
@@ -102,6 +111,14 @@ function checkNode(): Finding {
   const { node: version } = process.versions; // 24 at least: an older one gets no further than bin/hookkit.js
   if (Number.parseInt(version, 10) % 2 === 0) return ok(`Node.js ${version}`);
   return warn(`Node.js ${version} is no LTS version and soon gets no more fixes: use an even version`);
+}
+
+function checkOpenFiles(wanted: number): Finding {
+  const [most, connections] = [mostOpenFiles(), connectionsWithin(wanted)];
+  const advice = `so a server like it takes ${connections} connections, not ${wanted}: raise the limit (ulimit -n, LimitNOFILE)`;
+  return judged('open files', `this process may open ${most}; MAX_CONNECTIONS is ${wanted}`, [
+    [connections < wanted, 'warn', advice],
+  ]);
 }
 
 /** The name that differs from another one by one letter too many, too few, wrong, or in the wrong place; undefined if none does. */
