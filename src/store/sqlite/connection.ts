@@ -105,22 +105,18 @@ function opened(path: string, mode: Mode, ready: (db: Database.Database) => void
   }
 }
 
-/** Statements on a connection, each prepared once. */
+/** Statements on a connection, each prepared once. Their parameters are bound by position: by name, each run would look each name up. */
 function statementsOn(db: Database.Database): Db {
   const prepared = new Map<string, (row: Params, params?: Params) => unknown[]>();
   const statement = (sql: string) => {
     const known = prepared.get(sql);
     if (known) return known;
-    const names = new Map(
-      Array.from(sql.matchAll(/\$([a-z_]+)/g), ([, name = '']) => [name, memberOf(name)]),
-    );
-    const one = db.prepare(sql);
+    const names = Array.from(sql.matchAll(PARAMETER), ([, name = '']) => memberOf(name));
+    const one = db.prepare(sql.replaceAll(PARAMETER, '?'));
     const members = one.reader ? one.columns().map(({ name }) => memberOf(name)) : [];
     if (one.reader) one.raw(true);
     const run = (row: Params, params: Params = row): unknown[] => {
-      const bound: Record<string, unknown> = {};
-      for (const [name, member] of names)
-        bound[name] = bindable(Reflect.get(member in row ? row : params, member));
+      const bound = names.map((name) => bindable(Reflect.get(name in row ? row : params, name)));
       if (one.reader) return one.all(bound).map((values) => rowOf(members, values as unknown[]));
       one.run(bound);
       return [];
@@ -132,12 +128,12 @@ function statementsOn(db: Database.Database): Db {
     all: <R>(sql: string, params: Params = {}) => statement(sql)(params) as R[],
     each<R>(sql: string, rows: readonly Params[], params?: Params) {
       const run = statement(sql);
-      const found: R[] = [];
-      for (const row of rows) for (const got of run(row, params)) found.push(got as R);
-      return found;
+      return rows.flatMap((row) => run(row, params)) as R[];
     },
   };
 }
+
+const PARAMETER = /\$([a-z_]+)/g;
 
 function bindable(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
