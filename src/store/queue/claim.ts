@@ -41,7 +41,7 @@ export function claimOperations(d: Dialect) {
 
   const lock = d.hasLocks && d.lock('lanes', 'resource', 'resource');
   const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${leases.from}
-    WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = ${leases.lease} RETURNING lanes.lease`;
+    WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = ${leases.lease} ${d.changed('lanes.lease')}`;
 
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;

@@ -118,8 +118,7 @@ function statementsOn(db: Database.Database): Db {
     const run = (row: Params, params: Params = row): unknown[] => {
       const bound = names.map((name) => bindable(Reflect.get(name in row ? row : params, name)));
       if (one.reader) return one.all(bound).map((values) => rowOf(members, values as unknown[]));
-      one.run(bound);
-      return [];
+      return one.run(bound).changes > 0 ? [row] : [];
     };
     prepared.set(sql, run);
     return run;
