@@ -130,10 +130,8 @@ export class EventStore {
    * Stores the result of a step, if none is stored and the claim still has its lease.
    * @returns the stored result, this one or an earlier one; undefined if none is stored
    */
-  async saveStep({ lease, resource, seq }: LeaseKey, step: DoneStep) {
-    await this.#engine.write(op.saveStep, { lease, resource, seq, ...step });
-    return (await this.step({ lease, resource, seq }, step.name)).done;
-  }
+  readonly saveStep = ({ lease, resource, seq }: LeaseKey, step: DoneStep) =>
+    this.#engine.write(op.saveStep, { lease, resource, seq, ...step });
 
   /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
   readonly deleteState = (resource: string) => this.#engine.write(op.deleteState, { resource });

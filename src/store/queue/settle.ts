@@ -68,6 +68,7 @@ export function settleOperations(d: Dialect) {
   const dropState = `DELETE FROM state ${names.using} WHERE ${names.is('state.resource')} AND state.name = ${names.name}`;
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
+  const readStep = 'SELECT result FROM steps WHERE event = $seq AND name = $name';
 
   /** The lanes whose leases are still those of the keys, by lease. Locks them. */
   const heldOf = async (db: Db, keys: readonly LeaseKey[]): Promise<ReadonlyMap<string, LeasedLane>> => {
@@ -106,9 +107,11 @@ export function settleOperations(d: Dialect) {
       }));
     },
 
-    /** Stores the result of a step while its lease is the owner's, unless there is one. */
-    async saveStep(db: Db, step: LeaseKey & DoneStep): Promise<void> {
+    /** Stores the result of a step while its lease is the owner's, unless there is one. @returns what is stored then */
+    async saveStep(db: Db, step: LeaseKey & DoneStep): Promise<Pick<DoneStep, 'result'> | undefined> {
       if ((await heldOf(db, [step])).size > 0) await db.each(addStep, [{ ...step, event: step.seq }]);
+      const [stored] = await db.all<{ result?: string }>(readStep, step);
+      return stored && { result: stored.result ?? null };
     },
 
     async deleteState(db: Db, lane: Lane): Promise<number> {
