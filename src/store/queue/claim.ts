@@ -18,9 +18,10 @@ export function claimOperations(d: Dialect) {
   // `coalesce` keeps the planner off lanes_free, which it would scan whole; lanes_pkey finds lanes by name.
   const freeNamed =
     d.hasLocks && d.lock('lanes', 'resource', 'resource', `AND coalesce(lease, '') = '' ${d.skipLocked}`);
+  // `+ 0`, as SQLite plans by the value of a LIMIT, and so prepares the statement again each time one is bound: 20 µs against 5.
   const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
     WHERE lease IS NULL AND over_limit >= $least AND over_limit <= $most
-    ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit ${d.skipLocked}`;
+    ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit + 0 ${d.skipLocked}`;
   const leases = d.rows('resource text, lease text');
   const leaseLane = `UPDATE lanes SET lease = ${leases.lease}, owner = $owner, until = ${d.now} + $lease_ms,
     started_at = $now, event = ${firstReady('seq')}
