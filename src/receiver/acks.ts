@@ -53,13 +53,14 @@ export function acksOf(store: Pick<EventStore, 'record' | 'ping'>, clock: Monoto
       const ack = { began: clock.monotonic(), giveUp: reject };
       waiting.add(ack);
       if (!isWatched) look();
-      const committed = store.record(notification).finally(() => waiting.delete(ack));
-      committed.then(
+      store.record(notification).then(
         (recorded) => {
+          waiting.delete(ack);
           failure = undefined;
           resolve(recorded);
         },
         (error) => {
+          waiting.delete(ack);
           if (isUnavailable(error)) failure = { at: clock.monotonic(), error };
           reject(error);
         },
