@@ -105,22 +105,12 @@ function opened(path: string, mode: Mode, ready: (db: Database.Database) => void
   }
 }
 
-/** Statements on a connection, each prepared once. Their parameters are bound by position: by name, each run would look each name up. */
+/** Statements on a connection, each prepared once. */
 function statementsOn(db: Database.Database): Db {
-  const prepared = new Map<string, (row: Params, params?: Params) => unknown[]>();
+  const known = new Map<string, Run>();
   const statement = (sql: string) => {
-    const known = prepared.get(sql);
-    if (known) return known;
-    const names = Array.from(sql.matchAll(PARAMETER), ([, name = '']) => memberOf(name));
-    const one = db.prepare(sql.replaceAll(PARAMETER, '?'));
-    const members = one.reader ? one.columns().map(({ name }) => memberOf(name)) : [];
-    if (one.reader) one.raw(true);
-    const run = (row: Params, params: Params = row): unknown[] => {
-      const bound = names.map((name) => bindable(Reflect.get(name in row ? row : params, name)));
-      if (one.reader) return one.all(bound).map((values) => rowOf(members, values as unknown[]));
-      return one.run(bound).changes > 0 ? [row] : [];
-    };
-    prepared.set(sql, run);
+    const run = known.get(sql) ?? prepare(db, sql);
+    known.set(sql, run);
     return run;
   };
   return {
@@ -130,6 +120,22 @@ function statementsOn(db: Database.Database): Db {
       return rows.flatMap((row) => run(row, params)) as R[];
     },
   };
+}
+
+type Run = (row: Params, params?: Params) => unknown[];
+
+/** Prepares a statement. Its parameters are bound by position: by name, each run would look each of them up. */
+function prepare(db: Database.Database, sql: string): Run {
+  const names = Array.from(sql.matchAll(PARAMETER), ([, name = '']) => memberOf(name));
+  const statement = db.prepare(sql.replaceAll(PARAMETER, '?'));
+  const boundOf = (row: Params, params: Params = row) =>
+    names.map((name) => bindable(Reflect.get(name in row ? row : params, name)));
+  // The `changed` of the dialect: the row that was given stands for the one that it changed.
+  if (!statement.reader)
+    return (row, params) => (statement.run(boundOf(row, params)).changes > 0 ? [row] : []);
+  const members = statement.columns().map(({ name }) => memberOf(name));
+  const values = statement.raw(true);
+  return (row, params) => values.all(boundOf(row, params)).map((one) => rowOf(members, one as unknown[]));
 }
 
 const PARAMETER = /\$([a-z_]+)/g;
@@ -189,7 +195,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
   const isWriter = mode === 'write';
   const database = isWriter ? openWriter(path) : openReader(path);
   const db = statementsOn(database);
-  const check = isWriter && path !== IN_MEMORY ? guardFile(path) : () => {};
+  const check = isWriter ? guardFile(path) : () => {};
   const operations: Readonly<Record<string, Operate>> = { ...operationsOf(sqlite), ...readsOf(sqlite) };
   let synchronous = 'FULL';
   return {
@@ -198,7 +204,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
         check();
         // An ack waits for the disk. A power cut may take commits of the RELAXED operations, and these run again.
         const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
-        if (wanted !== synchronous && path !== IN_MEMORY) database.pragma(`synchronous = ${wanted}`);
+        if (wanted !== synchronous) database.pragma(`synchronous = ${wanted}`);
         synchronous = wanted;
         return await inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
           const outputs: unknown[] = [];

@@ -32,9 +32,7 @@ export async function openEngine({ DATABASE_URL, clock, threads = true }: StoreO
     write: (name, input) => writer.request(name, { ...(input as object), now: clock.now() }) as never,
     read: (name, input) => reader.request(name, input as object) as never,
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path)),
-    async compact() {
-      if (!isInMemory) compact(path);
-    },
+    compact: async () => compact(path),
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.
       if (reader !== writer) await reader.close();
