@@ -36,24 +36,28 @@ export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicCl
      * Records a notification. The commit of an ack that is given up after 8 s may still come: a repeat is then a duplicate.
      * @throws KitError STORE_UNAVAILABLE if the store cannot commit, or not in time
      */
-    async record(notification: VerifiedNotification): Promise<Recorded> {
+    record(notification: VerifiedNotification): Promise<Recorded> {
+      const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
       const ack = { began: clock.monotonic() };
       waiting.add(ack);
-      const { promise: late, reject: giveUp } = Promise.withResolvers<never>();
-      const cancel = clock.after(LONGEST_MS, () => giveUp(LATE));
-      const committed = queue.record(notification).finally(() => {
-        waiting.delete(ack);
+      const cancel = clock.after(LONGEST_MS, () => reject(LATE));
+      const end = () => {
         cancel();
-      });
-      committed.then(
-        () => {
+        waiting.delete(ack);
+      };
+      queue.record(notification).then(
+        (recorded) => {
+          end();
           failure = undefined;
+          resolve(recorded);
         },
         (error) => {
+          end();
           if (isUnavailable(error)) failure = { at: clock.monotonic(), error };
+          reject(error);
         },
       );
-      return Promise.race([committed, late]);
+      return promise;
     },
 
     /**

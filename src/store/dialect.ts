@@ -55,6 +55,8 @@ export interface Dialect {
   /** whether rows have locks: SQLite has one writer */
   readonly hasLocks: boolean;
   readonly skipLocked: string;
+  /** has a statement over rows return those that changed something, by a column of theirs. For RETURNING, SQLite would fill a table each time */
+  changed(column: string): string;
   readonly serial: string;
   /** the last `seq` that an event was given */
   readonly lastSeq: string;
@@ -85,6 +87,7 @@ export const sqlite: Dialect = {
   now: '$now',
   hasLocks: false,
   skipLocked: '',
+  changed: () => '',
   serial: 'INTEGER PRIMARY KEY',
   lastSeq: 'SELECT coalesce(max(seq), 0) AS seq FROM events',
   bytes: '',
@@ -110,6 +113,7 @@ export const postgres: Dialect = {
   now: '(extract(epoch FROM now()) * 1000)::bigint',
   hasLocks: true,
   skipLocked: 'FOR UPDATE SKIP LOCKED',
+  changed: (column) => `RETURNING ${column}`,
   serial: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
   lastSeq: 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS seq FROM events_seq_seq',
   bytes: 'COLLATE "C"',

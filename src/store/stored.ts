@@ -7,8 +7,8 @@ export type EventId = string & { readonly [brand]: 'EventId' };
  * @param eventTime milliseconds since the epoch; 0 if the notification has none
  * @param digest the event's 32-byte digest
  */
-export function eventId(eventTime: number, digest: Uint8Array): EventId {
-  return `${eventTime.toString(36)}-${Buffer.from(digest).toString('hex', 0, 10)}` as EventId;
+export function eventId(eventTime: number, digest: Buffer): EventId {
+  return `${eventTime.toString(36)}-${digest.toString('hex', 0, 10)}` as EventId;
 }
 
 /** Whether a text has the form of an event's id. */

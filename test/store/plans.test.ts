@@ -116,15 +116,9 @@ onSqlite('every statement', (stage) => {
     }
     const raw = new Driver(stage.url.slice('sqlite:'.length), { readonly: true });
     for (const text of texts) {
-      const names = Array.from(text.matchAll(/\$([a-z_]+)/g), ([, name = '']) => [name, null]);
-      const rows = raw.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`);
-      plans.set(
-        text,
-        rows
-          .all(Object.fromEntries(names))
-          .map(({ detail }) => detail)
-          .join('\n'),
-      );
+      const values = Array.from(text.matchAll(/\?/g), () => null);
+      const rows = raw.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`).all(values);
+      plans.set(text, rows.map(({ detail }) => detail).join('\n'));
     }
     raw.close();
     expect(plans.size).toBeGreaterThan(EXPECTED.length);

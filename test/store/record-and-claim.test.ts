@@ -91,7 +91,7 @@ const digests = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
 test('an event id tells the time of its event and the start of the digest, fit for a URL and a file name', () => {
   const property = fc.property(times, digests, (eventTime, digest) => {
-    const id = eventId(eventTime, digest);
+    const id = eventId(eventTime, Buffer.from(digest));
     expect(isEventId(id)).toBe(true);
     const [, time = '', start] = /^(-?[0-9a-z]{1,11})-([0-9a-f]{20})$/.exec(id) ?? [];
     expect(Number.parseInt(time, 36)).toBe(eventTime);

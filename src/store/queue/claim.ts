@@ -15,9 +15,10 @@ const MOST_LIMITS = 1_000_000;
 export function claimOperations(d: Dialect) {
   const freeLanes = freeing(d);
   // PostgreSQL locks the lanes, so that the statements after it read what others have committed until then.
+  // `+ 0`, as SQLite plans by the value of a LIMIT, and so prepares the statement again each time one is bound: 20 µs against 5.
   const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
     WHERE lease IS NULL AND over_limit >= $least AND over_limit <= $most
-    ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit ${d.skipLocked}`;
+    ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit + 0 ${d.skipLocked}`;
   const leases = d.rows('resource text, lease text');
   const leaseLane = `UPDATE lanes SET lease = ${leases.lease}, owner = $owner, until = ${d.now} + $lease_ms,
     started_at = $now, event = ${firstReady('seq')}
@@ -38,7 +39,7 @@ export function claimOperations(d: Dialect) {
 
   const lock = d.hasLocks && d.lock('lanes', 'resource', 'resource');
   const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${leases.from}
-    WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = ${leases.lease} RETURNING lanes.lease`;
+    WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = ${leases.lease} ${d.changed('lanes.lease')}`;
 
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;

@@ -60,7 +60,7 @@ export const firstReady = (what: string) =>
 export function freeing(d: Dialect) {
   const byLane = d.rows('resource text');
   const close = `DELETE FROM lanes ${byLane.using} WHERE ${byLane.is('lanes.resource')}
-      AND ${firstReady('seq')} IS NULL RETURNING lanes.resource`;
+      AND ${firstReady('seq')} IS NULL ${d.changed('lanes.resource')}`;
   const freed = d.rows('resource text, over_limit int');
   const free = `UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL,
       late = NULL, over_limit = ${freed.over_limit}, ready_at = ${firstReady('received_at')}

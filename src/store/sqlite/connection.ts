@@ -107,37 +107,38 @@ function opened(path: string, mode: Mode, ready: (db: Database.Database) => void
 
 /** Statements on a connection, each prepared once. */
 function statementsOn(db: Database.Database): Db {
-  const prepared = new Map<string, (row: Params, params?: Params) => unknown[]>();
+  const known = new Map<string, Run>();
   const statement = (sql: string) => {
-    const known = prepared.get(sql);
-    if (known) return known;
-    const names = new Map(
-      Array.from(sql.matchAll(/\$([a-z_]+)/g), ([, name = '']) => [name, memberOf(name)]),
-    );
-    const one = db.prepare(sql);
-    const members = one.reader ? one.columns().map(({ name }) => memberOf(name)) : [];
-    if (one.reader) one.raw(true);
-    const run = (row: Params, params: Params = row): unknown[] => {
-      const bound: Record<string, unknown> = {};
-      for (const [name, member] of names)
-        bound[name] = bindable(Reflect.get(member in row ? row : params, member));
-      if (one.reader) return one.all(bound).map((values) => rowOf(members, values as unknown[]));
-      one.run(bound);
-      return [];
-    };
-    prepared.set(sql, run);
+    const run = known.get(sql) ?? prepare(db, sql);
+    known.set(sql, run);
     return run;
   };
   return {
     all: <R>(sql: string, params: Params = {}) => statement(sql)(params) as R[],
     each<R>(sql: string, rows: readonly Params[], params?: Params) {
       const run = statement(sql);
-      const found: R[] = [];
-      for (const row of rows) for (const got of run(row, params)) found.push(got as R);
-      return found;
+      return rows.flatMap((row) => run(row, params)) as R[];
     },
   };
 }
+
+type Run = (row: Params, params?: Params) => unknown[];
+
+/** Prepares a statement. Its parameters are bound by position: by name, each run would look each of them up. */
+function prepare(db: Database.Database, sql: string): Run {
+  const names = Array.from(sql.matchAll(PARAMETER), ([, name = '']) => memberOf(name));
+  const statement = db.prepare(sql.replaceAll(PARAMETER, '?'));
+  const boundOf = (row: Params, params: Params = row) =>
+    names.map((name) => bindable(Reflect.get(name in row ? row : params, name)));
+  // The `changed` of the dialect: the row that was given stands for the one that it changed.
+  if (!statement.reader)
+    return (row, params) => (statement.run(boundOf(row, params)).changes > 0 ? [row] : []);
+  const members = statement.columns().map(({ name }) => memberOf(name));
+  const values = statement.raw(true);
+  return (row, params) => values.all(boundOf(row, params)).map((one) => rowOf(members, one as unknown[]));
+}
+
+const PARAMETER = /\$([a-z_]+)/g;
 
 function bindable(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
@@ -194,7 +195,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
   const isWriter = mode === 'write';
   const database = isWriter ? openWriter(path) : openReader(path, VERSION);
   const db = statementsOn(database);
-  const check = isWriter && path !== IN_MEMORY ? guardFile(path) : () => {};
+  const check = isWriter ? guardFile(path) : () => {};
   const operations: Readonly<Record<string, Operate>> = { ...operationsOf(sqlite), ...readsOf(sqlite) };
   let synchronous = 'FULL';
   return {
@@ -203,7 +204,7 @@ export function connectionOn(path: string, mode: Mode): Connection {
         check();
         // An ack waits for the disk. A power cut may take commits of the RELAXED operations, and these run again.
         const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
-        if (wanted !== synchronous && path !== IN_MEMORY) database.pragma(`synchronous = ${wanted}`);
+        if (wanted !== synchronous) database.pragma(`synchronous = ${wanted}`);
         synchronous = wanted;
         return await inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
           const outputs: unknown[] = [];

@@ -33,9 +33,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
     write: (name, input) => writer.request(name, { ...input, now: clock.now() }),
     read: (name, input) => reader.request(name, input),
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path)),
-    async compact() {
-      if (!isInMemory) compact(path);
-    },
+    compact: async () => compact(path),
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.
       if (reader !== writer) await reader.close();
