@@ -561,7 +561,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     original: 'this.#isClaimWanted ||= hasMore;',
     mutant: '',
     suite: 'test/dispatch/claims.test.ts',
-    tests: 'nothing is leased ahead',
+    tests: 'every fourth event is the newest',
   },
   'a frozen neighbour gives up its locks after five seconds (6)': {
     file: 'src/store/postgres/engine.ts',
