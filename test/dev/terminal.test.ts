@@ -2,6 +2,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { logFormat } from '../../src/base/log.ts';
 import { replayLast } from '../../src/dev/keys.ts';
 import { prettyLog } from '../../src/dev/pretty-log.ts';
 import { tellingEnds } from '../../src/dev/stage.ts';
@@ -56,7 +57,7 @@ async function printed(members: object, message: string, colours = false): Promi
       done();
     },
   });
-  pino({ hooks: { streamWrite: render } }, sink).info(members, message);
+  pino({ ...logFormat, hooks: { streamWrite: render } }, sink).info(members, message);
   return text;
 }
 
