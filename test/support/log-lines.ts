@@ -10,5 +10,5 @@ export function logLines(level = 'trace') {
   const entries = () => lines.map((line): { readonly [member: string]: unknown } => JSON.parse(line));
   /** The lines with this message, parsed. */
   const withMessage = (message: string) => entries().filter(({ msg }) => msg === message);
-  return { log, lines, withMessage };
+  return { log, lines, entries, withMessage };
 }
