@@ -26,7 +26,7 @@ const ENVIRONMENT = {
 const MOST_START_MS = 30_000;
 const MOST_HANDLING_MS = 180_000;
 const SHORTEST_MS = 100;
-const WARNING = 40;
+const GRAVE: ReadonlySet<string> = new Set(['warn', 'error', 'fatal']);
 
 /** `hookkit serve` in a process of its own. */
 export interface Service {
@@ -53,10 +53,10 @@ export async function withService<T>(url: string, use: (service: Service) => Pro
   try {
     // Its log tells where it listens: asking over and over would take the cores that it starts on.
     const told = await new Promise<{ port: number; url: string }>((resolve, reject) => {
-      const seen: { port?: number; url?: string; level?: number } = {};
+      const seen: { port?: number; url?: string; level?: string } = {};
       createInterface(child.stdout ?? process.stdin).on('line', (line) => {
         Object.assign(seen, JSON.parse(line));
-        if ((seen.level ?? 0) >= WARNING) say(line);
+        if (GRAVE.has(seen.level ?? '')) say(line);
         if (seen.port !== undefined && seen.url !== undefined) resolve({ port: seen.port, url: seen.url });
       });
       child.once('exit', (code) => reject(new Error(`hookkit serve ended with ${code}`)));

@@ -29,7 +29,9 @@ function whole(min: number, max: number, what: string) {
 
 const ms = (min: number, max: number, what: string) => whole(min, max, `${what} in milliseconds`);
 const text = (pattern: RegExp, valid: string) => z.string().regex(pattern, { error: mistake(valid) });
-const secret = (pattern: RegExp, valid: string) => z.string().regex(pattern, { error: hidden(valid) });
+/** A text that is never shown. Where its file cannot be read, an Error stands in its place. */
+const secret = (pattern: RegExp, valid: string) =>
+  z.string({ error: ({ input }) => messageOf(input) }).regex(pattern, { error: hidden(valid) });
 
 /** The base URL of an API. It is not shown, as it may have a password. @param api where the paths of the API begin */
 function baseUrl(api: string) {
@@ -138,6 +140,12 @@ export type Config = z.output<typeof environment> & {
 /** The names of all variables, in the order of `.env.example`. */
 export const variableNames = Object.keys(variables) as Variable[];
 
+/** Variables that name the file of a secret, as containers have secrets. A test finds them in `.env.example`. */
+export const fileNames: readonly string[] = [
+  ...['WEBHOOK_SECRET_FILE', 'DATABASE_URL_FILE', 'SECRETS_KEY_FILE', 'ADMIN_TOKEN_FILE'],
+  ...['ADMIN_READ_TOKEN_FILE', 'PROVIDER_API_SECRET_FILE', 'STATUSES_TOKEN_FILE'],
+];
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -149,15 +157,36 @@ export function parseConfig(env: Environment, told = 'the environment'): Config 
   return parsedBy(environment, valuesOf(variableNames, env), told, ({ message }) => message);
 }
 
-/** The values of variables. An empty value counts as not set. */
-function valuesOf(names: readonly string[], env: Environment): Record<string, string | undefined> {
-  return Object.fromEntries(names.map((name) => [name, env[name] || undefined]));
+/** The values of variables. */
+function valuesOf(names: readonly string[], env: Environment): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, given(name, env)]));
+}
+
+/** An empty value counts as not set. Of a secret, it is what its file holds, or the Error that tells why that does not count. */
+function given(name: string, env: Environment): string | Error | undefined {
+  const file = `${name}_FILE`;
+  const path = fileNames.includes(file) && env[file];
+  if (!path) return env[name] || undefined;
+  if (env[name]) return new Error(`is set, and ${file} too: set one of them`);
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (cause) {
+    return new Error(`cannot read ${path}, which ${file} names: ${messageOf(cause)}`);
+  }
+}
+
+/** Whether quotes are a part of a value: `docker run --env-file` keeps those of the file. */
+const isQuoted = (value: unknown) => /^(['"`]).*\1$/s.test(String(value));
+
+/** The variables of the environment whose values have quotes around them. */
+export function quotedAmong(names: readonly string[]): string[] {
+  return names.filter((name) => isQuoted(process.env[name]));
 }
 
 /** @param wordsOf says what is wrong with the value of a variable */
 function parsedBy<S extends z.ZodType>(
   schema: S,
-  given: Environment,
+  given: Readonly<Record<string, unknown>>,
   told: string,
   wordsOf: (mistake: { readonly variable: string; readonly message: string }) => string,
 ): z.output<S> {
@@ -165,7 +194,8 @@ function parsedBy<S extends z.ZodType>(
   if (success) return data;
   const mistakes = error.issues.map(({ path: [name], message }) => {
     const variable = String(name ?? 'the settings together');
-    return `\n  ${variable}: ${wordsOf({ variable, message })}`;
+    const quotes = isQuoted(given[variable]) ? '; the quotes around it count as a part of it' : '';
+    return `\n  ${variable}: ${wordsOf({ variable, message })}${quotes}`;
   });
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`;
   throw new KitError('CONFIG_INVALID', `${told} has ${count}:${mistakes.join('')}`);
@@ -208,13 +238,13 @@ function readSettings(flags: GlobalFlags): string {
 }
 
 /** The variables of the file of settings; none without a file. @throws KitError CONFIG_INVALID if it cannot be read */
-export function variablesOfFile(flags: GlobalFlags): Environment {
+export function variablesOfFile(flags: GlobalFlags, parse = parseEnv): Environment {
   const path = envFileOf(flags);
   if (flags.envFile === undefined && !existsSync(path)) return {};
   try {
     const text = readFileSync(path, 'utf8');
     if (text.includes('\0')) throw new Error('it has bytes of 0, as in UTF-16: save it as UTF-8');
-    return parseEnv(text.replace(/^\uFEFF/, '')); // a byte order mark would be a part of the first name
+    return parse(text.replace(/^\uFEFF/, '')); // a byte order mark would be a part of the first name
   } catch (cause) {
     throw new KitError('CONFIG_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
   }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
@@ -8,9 +9,11 @@ import { isSeededInPublic } from './base/seeded-random.ts';
 import {
   type Config,
   connectionsWithin,
+  fileNames,
   type GlobalFlags,
   loadConfig,
   mostOpenFiles,
+  quotedAmong,
   variableNames,
   variablesOfFile,
 } from './config.ts';
@@ -51,8 +54,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
   yield configuration.ok(`no mistakes in ${config.readFrom}`);
   yield checkOpenFiles(config.MAX_CONNECTIONS);
   const loaded = yield* checkApp(config, tell);
-  for (const { name, meant } of misspeltInFile(flags, Object.keys(loaded?.settings?.shape ?? {})))
-    yield configuration.warn(`${name} is set, and nobody reads it: is ${meant} meant?`);
+  for (const doubt of doubtsOf(flags, loaded)) yield configuration.warn(doubt);
   const webhooks = yield* examineStore(config);
   yield* examineNetwork(config, examination, webhooks);
 }
@@ -128,16 +130,22 @@ function similarTo(written: string, names: readonly string[]): string | undefine
   return names.find((name) => name.length > 4 && [name, ...without(name)].some((part) => near.has(part)));
 }
 
-/**
- * The variables of the file of settings that nobody reads, and that are much like one that is read.
- * @param own the names of the app's settings
- */
-function misspeltInFile(flags: GlobalFlags, own: readonly string[]) {
-  const known: readonly string[] = [...variableNames, ...own];
-  return Object.keys(variablesOfFile(flags)).flatMap((name) => {
+/** What settings may not mean as they are, a sentence each: with the names of variables, and never with values. */
+export function doubtsOf(flags: GlobalFlags, app: DefinedApp | undefined): string[] {
+  const known = [...variableNames, ...fileNames, ...Object.keys(app?.settings?.shape ?? {})];
+  const values = variablesOfFile(flags);
+  const whole = variablesOfFile(flags, (text) => parseEnv(text.replaceAll(/(?<=\S)#/g, '_')));
+  const misspelt = Object.keys(values).flatMap((name) => {
     const meant = known.includes(name) ? undefined : similarTo(name, known);
-    return meant === undefined ? [] : [{ name, meant }];
+    return meant === undefined ? [] : `${name} is set, and nobody reads it: is ${meant} meant?`;
   });
+  const isCut = (name: string) => (whole[name] ?? '').length > (values[name] ?? '').length;
+  const cut = Object.keys(values).filter(isCut);
+  return [
+    ...misspelt,
+    ...cut.map((name) => `the value of ${name} ends before its #: put it in quotes in the file of settings`),
+    ...quotedAmong(known).map((name) => `the quotes around the value of ${name} count as a part of it`),
+  ];
 }
 
 /** @returns the webhooks whose notifications can be verified; undefined if that is not known */

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { KitError } from '../src/base/errors.ts';
-import { type Config, parseConfig, variableNames } from '../src/config.ts';
+import { type Config, fileNames, parseConfig, variableNames } from '../src/config.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
@@ -178,10 +180,11 @@ describe('an environment', () => {
   });
 
   test('is refused, when a variable that is no secret is not valid, with its value', () => {
-    expect(mistakesOf({ PORT: 'eighty', LOG_LEVEL: 'loud' })).toBe(
+    expect(mistakesOf({ PORT: 'eighty', LOG_LEVEL: '"info"' })).toBe(
       'the environment has 2 mistakes:\n' +
         '  PORT: "eighty" is not valid; it takes a TCP port, a whole number from 0 to 65535\n' +
-        '  LOG_LEVEL: "loud" is not valid; it takes one of trace, debug, info, warn, error, fatal, silent',
+        '  LOG_LEVEL: "\\"info\\"" is not valid; it takes one of trace, debug, info, warn, error, fatal, silent; ' +
+        'the quotes around it count as a part of it',
     );
   });
 
@@ -192,6 +195,28 @@ describe('an environment', () => {
     expect(message).not.toContain('hunter2');
   });
 });
+
+test.each(fileNames)(
+  '%s names a file with the secret, and a line break at its end does not count',
+  async (file) => {
+    const name = file.replace(/_FILE$/, '') as keyof typeof VALUES;
+    const { valid, parsed = valid } = VALUES[name];
+    const path = join(await temporaryDirectory(), 'secret');
+    const env = { ...COMPANIONS[name], [file]: path };
+    expect(mistakesOf(env)).toMatch(`  ${name}: cannot read ${path}, which ${file} names: ENOENT`);
+    for (const end of ['', '\n', '\r\n']) {
+      writeFileSync(path, `${valid}${end}`);
+      expect(parseConfig(env)[name]).toEqual(parsed);
+    }
+    expect(mistakesOf({ ...env, [name]: valid })).toContain(
+      `  ${name}: is set, and ${file} too: set one of them`,
+    );
+    writeFileSync(path, ''); // a mount that failed is no default
+    expect(mistakesOf({ ...env, PORT: 'x' })).toMatch(
+      /has 2 mistakes:\n {2}PORT.*\n {2}\w+: the given value \(not shown\)/,
+    );
+  },
+);
 
 test.each([
   ['0.0.0.0', false],
@@ -248,6 +273,7 @@ describe('.env.example', () => {
   test('has no other variables, and all in the order of the configuration, so that both can be read side by side', () => {
     const names = [...text.matchAll(/^(?:# ?)?([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name);
     expect(names).toEqual(variableNames);
+    expect(text.match(/\b[A-Z_]+_FILE\b/g)).toEqual(fileNames);
   });
 
   test('is a valid environment, read as it is, and the same as none', () => {

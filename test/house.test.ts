@@ -189,10 +189,10 @@ describe('the rules of the house', () => {
     expect(printers.filter((path) => !path.startsWith('src/inspector/assets/'))).toEqual([
       'src/cli/dev.ts', // hands on what the terminal can do
       'src/cli/output.ts',
-      'src/cli/with-handlers.ts', // its log passes through visibleLog
+      'src/cli/with-handlers.ts', // its log has logFormat
     ]);
     const loggers = sources.flatMap(({ text }) => text.match(/\bpino\(.*/g) ?? []);
-    expect(loggers.filter((call) => !/visibleLog|'silent'/.test(call))).toEqual([]);
+    expect(loggers.filter((call) => !/logFormat|'silent'/.test(call))).toEqual([]);
   });
 
   test('use the packages that an installation has, but for the two that are installed by hand', () => {

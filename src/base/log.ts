@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { type LevelWithSilent, type Logger, pino } from 'pino';
 import { type MonotonicClock, pause, systemClock } from './clock.ts';
-import { visibleLog } from './text.ts';
+import { visible } from './text.ts';
 
 /** Characters of lines that wait for the write before them; a longer line is taken where none waits. */
 const MOST_HELD = 8 * 1024 * 1024;
@@ -11,6 +11,12 @@ const RETRY_MS = 10;
 const LAST_LINES_MS = 1000;
 const STDOUT = 1;
 const NOTHING: Buffer = Buffer.alloc(0);
+
+/** The lines of every log, for pino: levels are names, and strangers' texts within hold nothing that a terminal would obey. */
+export const logFormat = {
+  formatters: { level: (level: string) => ({ level }) },
+  hooks: { streamWrite: visible },
+};
 
 /** The log of this process, and the fate of its lines. */
 export interface Log {
@@ -33,7 +39,7 @@ export function openLog(
     log.warn({ lines }, 'log lines were dropped'),
   );
   process.once('exit', () => destination.writeRest());
-  const log = pino({ level, ...(render ? { hooks: { streamWrite: render } } : visibleLog) }, destination);
+  const log = pino({ level, ...logFormat, ...(render && { hooks: { streamWrite: render } }) }, destination);
   return { log, dropped: () => destination.dropped, flush: () => destination.flush() };
 }
 

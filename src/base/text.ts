@@ -21,9 +21,6 @@ export function visibleLine(text: string): string {
   return text.replace(UNSEEN, escaped);
 }
 
-/** For pino: strangers choose some text of a log line, and operators read it on a terminal. */
-export const visibleLog = { hooks: { streamWrite: visible } };
-
 /** By UTF-16 units, as JSON has it: a character beyond the first plane is two escapes. */
 function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { openLog } from '../base/log.ts';
 import { loadConfig } from '../config.ts';
-import { loadApp } from '../dispatch/load-handlers.ts';
+import { loadDefinition, readApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
+import { doubtsOf } from '../examination.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 import { watchLoop } from './loop-watch.ts';
@@ -22,11 +23,15 @@ export function addServe(program: Command): void {
 }
 
 async function serve(_: object, command: Command): Promise<void> {
-  const config = loadConfig(command.optsWithGlobals());
+  const flags = command.optsWithGlobals();
+  const config = loadConfig(flags);
   const output = openLog(config);
   const { log } = output;
   const guard = guardProcess(log);
-  const loaded = await loadApp(config, say);
+  const definition = await loadDefinition(config, say);
+  for (const reason of doubtsOf(flags, definition))
+    log.warn({ reason }, 'a setting may not be what is meant');
+  const loaded = readApp(definition, config);
   const app = { ...loaded, handlers: watchLoop(loaded.handlers, log) };
   const service = await start({ config, app, log, droppedLogLines: output.dropped });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');

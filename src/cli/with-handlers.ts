@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { systemClock } from '../base/clock.ts';
-import { visibleLog } from '../base/text.ts';
+import { logFormat } from '../base/log.ts';
 import type { Config } from '../config.ts';
 import { loadApp } from '../dispatch/load-handlers.ts';
 import { openApp } from '../dispatch/open-app.ts';
@@ -28,7 +28,7 @@ export async function withHandlers<T>(
   store: { readonly queue: Pick<Queue, 'state' | 'states'> },
   work: (here: HandlersHere) => Promise<T>,
 ): Promise<T> {
-  const log = pino({ level: config.LOG_LEVEL, ...visibleLog }, process.stderr);
+  const log = pino({ level: config.LOG_LEVEL, ...logFormat }, process.stderr);
   const guard = guardProcess(log);
   try {
     const app = await openApp(await loadApp(config, say), { config, log, store });

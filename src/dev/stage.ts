@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
-import { visibleLine } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
@@ -68,8 +67,8 @@ export async function setDevStage({
   return { mock, service, webhook, stop: () => kept.disposeAsync() };
 }
 
-/** The same handlers. What each of them did is told in a line; the log has a line for what fails. */
-export function tellingEnds(handlers: Handlers, say: (text: string) => void): Handlers {
+/** The same handlers. The log has a line for what each of them did, behind the handler's own lines, as it has one for what fails. */
+export function tellingEnds(handlers: Handlers, log: Logger): Handlers {
   return wrapHandlers(handlers, (handler, kind) => async (event, ctx) => {
     const began = systemClock.monotonic();
     const outcome = await handler(event, ctx);
@@ -77,7 +76,7 @@ export function tellingEnds(handlers: Handlers, say: (text: string) => void): Ha
     const { webhook_id, site_id, ...members } = event as Record<string, unknown>;
     const ids = Object.keys(members).filter((name) => name.endsWith('_id'));
     const text = `${kind} ${ids.map((name) => members[name]).join(' ')} handled in ${ms} ms`;
-    if (outcome === undefined) say(visibleLine(text));
+    if (outcome === undefined) log.info(text);
     return outcome;
   });
 }

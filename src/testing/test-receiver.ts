@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { pause, systemClock } from '../base/clock.ts';
 import { durationOf } from '../base/duration.ts';
-import { visibleLog } from '../base/text.ts';
+import { logFormat } from '../base/log.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
 import { MockProvider } from '../mock/mock-provider.ts';
@@ -88,7 +88,7 @@ export class TestReceiver {
     this.#clock = clock;
     const timestamp = () => `,"time":${clock.now()}`;
     const to = { write: (line: string) => void this.#lines.push(line) };
-    this.#log = pino({ level: 'debug', base: null, timestamp, ...visibleLog }, to);
+    this.#log = pino({ level: 'debug', base: null, timestamp, ...logFormat }, to);
     this.provider = MockProvider.inProcess({
       clock,
       seed: 1,

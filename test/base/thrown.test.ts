@@ -2,7 +2,8 @@ import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { visibleLine, visibleLog } from '../../src/base/text.ts';
+import { logFormat } from '../../src/base/log.ts';
+import { visibleLine } from '../../src/base/text.ts';
 import { headlineOf, isFromUsersFiles, shown, textOf } from '../../src/base/thrown.ts';
 import { HOSTILE, hostileIn } from '../support/hostile-text.ts';
 
@@ -102,10 +103,15 @@ test.each([
 
 test('a log line is JSON that means its arguments, when they are hostile, in whatever member, message or child', () => {
   const lines: string[] = [];
-  const log = pino({ ...visibleLog }, { write: (line: string) => void lines.push(line) });
+  const log = pino(logFormat, { write: (line: string) => void lines.push(line) });
   const hostile = `"\\ \n${HOSTILE}`;
   log.child({ bound: hostile }).warn({ path: hostile }, hostile);
   expect(lines).toHaveLength(1);
   expect(hostileIn(lines[0] ?? '')).toEqual([]);
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ path: hostile, bound: hostile, msg: hostile });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    level: 'warn',
+    path: hostile,
+    bound: hostile,
+    msg: hostile,
+  });
 });

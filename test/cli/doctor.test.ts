@@ -8,6 +8,7 @@ import { NO_TOKEN, PROBE_ANSWERS, THROTTLED, UNVERIFIED } from '../../src/receiv
 import { scripted } from '../provider/support.ts';
 import { type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
+import { runCli } from '../support/run-cli.ts';
 import { runService } from '../support/running-service.ts';
 
 let here: Installation;
@@ -26,21 +27,30 @@ async function findings(code: number, args: string[] = [], env: Record<string, s
   return { all, of };
 }
 
-test('names a variable of .env that nobody reads, and the one that is meant, without its value, and a disk where none can write', async () => {
+test('names variables that may not be what is meant, without their values, as the server does, and a disk where none can write', async () => {
   const env = join(here.directory, '.env');
-  writeFileSync(env, 'RETRY_MAX_ATTEMTPS=3\nRETENTION_DAY=7\nMY_OWN=hidden\n');
-  const nowhere = { DATABASE_URL: 'sqlite:/proc/none/receiver.db' };
+  const unquoted = 'hidden-hidden-hidden#hidden';
+  const fine = `MY_OWN='hidden#hidden'\nDATABASE_POOL=9 # see hidden#hidden\nADMIN_NAMES="hidden"\n`;
+  writeFileSync(env, `RETRY_MAX_ATTEMTPS=3\nADMIN_TOKN_FILE=hidden\nADMIN_TOKEN=${unquoted}\n${fine}`);
+  const nowhere = { DATABASE_URL: 'sqlite:/proc/none/receiver.db', WEBHOOK_SECRET: "'hidden'" };
   const { stdout } = await here.cli(['doctor', '--offline', '--json'], { cwd: here.directory, env: nowhere });
   expect(stdout).not.toContain('hidden');
   const { findings: all }: { findings: Finding[] } = JSON.parse(stdout);
-  expect(all.filter(({ check, result }) => check === 'configuration' && result === 'warn')).toEqual(
-    [
-      ['RETENTION_DAY', 'RETENTION_DAYS'],
-      ['RETRY_MAX_ATTEMTPS', 'RETRY_MAX_ATTEMPTS'],
-    ].map(([name, meant]) =>
-      expect.objectContaining({ detail: `${name} is set, and nobody reads it: is ${meant} meant?` }),
-    ),
+  const doubts = [
+    'ADMIN_TOKN_FILE is set, and nobody reads it: is ADMIN_TOKEN_FILE meant?',
+    'RETRY_MAX_ATTEMTPS is set, and nobody reads it: is RETRY_MAX_ATTEMPTS meant?',
+    'the value of ADMIN_TOKEN ends before its #: put it in quotes in the file of settings',
+    'the quotes around the value of WEBHOOK_SECRET count as a part of it',
+  ];
+  const warned = all.filter(({ check, result }) => check === 'configuration' && result === 'warn');
+  expect(warned.map(({ detail }) => detail)).toEqual(doubts);
+  const unusable = { ...here.env, ...nowhere, DATABASE_URL: `sqlite:${env}/receiver.db` }; // the start ends by itself
+  const server = await runCli(['serve'], { cwd: here.directory, env: unusable });
+  const lines = server.stdout.split('\n').filter(Boolean);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject(
+    doubts.map((reason) => ({ level: 'warn', reason })),
   );
+  expect(server.stdout + server.stderr).not.toContain('hidden');
   const disk = { check: 'disk', result: 'FAIL', detail: expect.stringMatching(/make room|may not write to/) };
   expect(all).toContainEqual(disk);
 });

@@ -2,26 +2,29 @@ import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { logFormat } from '../../src/base/log.ts';
 import { replayLast } from '../../src/dev/keys.ts';
 import { prettyLog } from '../../src/dev/pretty-log.ts';
 import { tellingEnds } from '../../src/dev/stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { hostileIn, SPOOF } from '../support/hostile-text.ts';
+import { logLines } from '../support/log-lines.ts';
 import { bodyOf, deliver } from '../support/notifications.ts';
 import { present } from '../support/only.ts';
 import { runService } from '../support/running-service.ts';
 
-test('r has the last events handled again, R their steps too, and each end is told in a line', async () => {
-  const told: string[] = [];
+test('r has the last events handled again, R their steps too, and each end is told behind the lines of its handler', async () => {
+  const { log, entries } = logLines();
   let [runs, steps] = [0, 0];
   const handlers = tellingEnds(
     {
       async media_available(_event, ctx) {
         await ctx.once('step', () => void steps++);
         runs++;
+        log.info('its own line');
       },
     },
-    (text) => void told.push(text),
+    log,
   );
   const service = await runService(handlers);
   await deliver(service.url, bodyOf(1));
@@ -37,7 +40,11 @@ test('r has the last events handled again, R their steps too, and each end is to
     );
     expect([runs, steps]).toEqual(expected);
   }
-  expect(told[0]).toMatch(/^media_available media1 handled in \d+ ms$/);
+  const told = [
+    { msg: 'its own line' },
+    { msg: expect.stringMatching(/^media_available media1 handled in \d+ ms$/) },
+  ];
+  expect(entries()).toMatchObject([...told, ...told, ...told]);
   await service.stop();
 });
 
@@ -56,7 +63,7 @@ async function printed(members: object, message: string, colours = false): Promi
       done();
     },
   });
-  pino({ hooks: { streamWrite: render } }, sink).info(members, message);
+  pino({ ...logFormat, hooks: { streamWrite: render } }, sink).info(members, message);
   return text;
 }
 

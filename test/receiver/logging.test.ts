@@ -91,7 +91,7 @@ describe('a line of the log', () => {
     const { headers } = await sendWithToken(app, body, token).set('X-Forwarded-For', '192.0.2.1:400');
     expect(log.withMessage('notification refused')).toMatchObject([
       {
-        level: 40,
+        level: 'warn',
         reqId: headers['x-request-id'],
         source: '192.0.2.1',
         status: 401,
@@ -149,6 +149,8 @@ describe('lines about requests that are not served', () => {
     await Promise.all(Array.from({ length: 80 }, (_, number) => forge(receiver, `192.0.2.${number}`)));
     expect(shown(receiver.log)).toHaveLength(50);
     for (let count = 0; count < 20; count++) await deliver(receiver.app, body);
-    expect(shown(receiver.log).slice(50)).toMatchObject([{ level: 50, msg: 'request failed', leftOut: 30 }]);
+    expect(shown(receiver.log).slice(50)).toMatchObject([
+      { level: 'error', msg: 'request failed', leftOut: 30 },
+    ]);
   });
 });

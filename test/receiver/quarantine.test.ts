@@ -89,7 +89,7 @@ describe('a refused notification', () => {
       quarantined: length,
       quarantineLost: 12 - length,
     });
-    expect(receiver.log.withMessage(FULL)[0]).toMatchObject({ level: 40, lost: expect.any(Number) });
+    expect(receiver.log.withMessage(FULL)[0]).toMatchObject({ level: 'warn', lost: expect.any(Number) });
   });
 
   test('is lost beyond a thousand that wait for a store that hangs, which is counted at most once a second', async () => {

@@ -106,8 +106,8 @@ describe('a secret that begins with mock-, as everybody can compute it', () => {
       await keyring.refresh();
       const message = 'this secret verifies nothing: it begins with mock-, so anybody can compute it';
       expect(log.withMessage(message)).toMatchObject([
-        { level: 50, whose: 'WEBHOOK_SECRET' },
-        { level: 50, whose: 'one' },
+        { level: 'error', whose: 'WEBHOOK_SECRET' },
+        { level: 'error', whose: 'one' },
       ]);
     },
   );

@@ -32,8 +32,9 @@ interface Flags extends Pick<Reshaping, 'shuffle' | 'duplicate' | 'seed'> {
 }
 
 const HELP = `
-The handlers of this project run in virtual time, on a database in memory. What they do to other systems is real; but
-ctx.statuses is that of the mock provider. Exits with 1 if an event ends otherwise than its line expects.`;
+The handlers of this project run on a database in memory, and gaps and retries take no time. Their clock is the real one, as
+is what they do to other systems; but ctx.statuses is that of the mock provider. Exits with 1 if an event ends otherwise than
+its line expects.`;
 
 export function addCheck(events: Command): void {
   const update = new Option('--update', 'write into the file what comes as expected, and show what changes');
