@@ -1,8 +1,10 @@
 /**
  * Characters that a terminal or a browser obeys or hides instead of showing them: control characters including C1,
- * characters that turn the direction of a text, line separators, characters without width, and halves of surrogate pairs.
+ * characters that turn the direction of a text, line separators, characters without width, halves of surrogate pairs, and
+ * what is no character. XML allows no others.
  */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const UNSEEN =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
 const UNSEEN_WITHIN_LINES = new RegExp(`[${UNSEEN.source}--\\n]`, 'gv');
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -34,4 +36,14 @@ function escaped(character: string): string {
  */
 export function cut(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest)).toString();
+}
+
+/** A count for people, such as `2,000`. */
+export function number(count: number): string {
+  return Math.round(count).toLocaleString('en');
+}
+
+/** A count with its noun: `1 event`, `2 events`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { keyPathOf } from '../store/secrets/key-file.ts';
@@ -25,6 +26,6 @@ async function backup(file: string, _: object, command: Command): Promise<void> 
     throw new KitError('INPUT_INVALID', 'on PostgreSQL, back up with pg_dump: see --help');
   const { backUp } = await import('../store/sqlite/backup.ts');
   const { events, bytes } = await backUp(path, file);
-  await print(`${line(file)}: ${events} events, ${bytes} bytes, checked`);
+  await print(`${line(file)}: ${plural(events, 'event')}, ${bytes} bytes, checked`);
   if (!SECRETS_KEY) say(`the key is not in it: keep a copy of ${line(keyPathOf(path))} elsewhere`);
 }

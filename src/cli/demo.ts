@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { pause, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
 import { DEMO_SITE, type DemoStage, HEAD, playScenes, review, setStage } from '../demo/scenes.ts';
 import { closeAtSignal } from '../stopping.ts';
 import { line, members, print, table, write } from './output.ts';
@@ -45,7 +46,8 @@ async function playRound(stage: DemoStage, isStopping: () => boolean): Promise<v
   const rows = reviews.map(({ row }) => row);
   await write(table(HEAD, rows));
   const wrong = reviews.filter(({ asExpected }) => !asExpected).length;
-  if (wrong > 0) throw new KitError('CHECK_FAILED', `${wrong} results are not as expected`);
+  if (wrong > 0)
+    throw new KitError('CHECK_FAILED', `${plural(wrong, 'result is', 'results are')} not as expected`);
   await print('\nAll 13 kinds were delivered, verified, recorded and handled; the forged one was refused.');
 }
 

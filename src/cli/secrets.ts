@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { loadConfig } from '../config.ts';
 import { withDatabase } from '../store/open.ts';
@@ -36,5 +37,5 @@ async function rekey({ secretFile, json }: { secretFile?: string; json?: true },
   const next = newKey
     ? 'now start the server with it as SECRETS_KEY'
     : 'the key file holds it: back that up, apart from the database';
-  await print(`${sealed} secrets are sealed under the new key; ${next}`);
+  await print(`${plural(sealed, 'secret is', 'secrets are')} sealed under the new key; ${next}`);
 }

@@ -32,9 +32,9 @@ async function serve(_: object, command: Command): Promise<void> {
   const app = { ...loaded, handlers: watchLoop(loaded.handlers, log) };
   const service = await start({ config, app, log, droppedLogLines: output.dropped });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
+  const delay = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS;
+  stopInOrder({ output, guard, delay, stop: () => service.stop() });
   const { doubtsOf } = await import('../examination.ts'); // the start need not wait for it
   for (const reason of doubtsOf(flags, definition))
     log.warn({ reason }, 'a setting may not be what is meant');
-  const delay = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS;
-  stopInOrder({ output, guard, delay, stop: () => service.stop() });
 }

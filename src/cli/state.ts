@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { plural } from '../base/text.ts';
 import { loadConfig } from '../config.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
@@ -40,5 +41,5 @@ async function remove(resource: string, { json }: { json?: true }, command: Comm
     store.queue.deleteState({ resource }),
   );
   if (json) return printJson({ resource, deleted });
-  await print(`${line(resource)}: ${deleted} ${deleted === 1 ? 'name' : 'names'} deleted`);
+  await print(`${line(resource)}: ${plural(deleted, 'name')} deleted`);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { visibleLine } from '../base/text.ts';
+import { plural, visibleLine } from '../base/text.ts';
 import { loadConfig } from '../config.ts';
 import { stats } from '../inspector/api/attention.ts';
 import { duration, number, size } from '../inspector/pages/words.ts';
@@ -26,7 +26,8 @@ async function status({ json }: { readonly json?: true }, command: Command): Pro
   if (json) await printJson(told);
   else for (const line of linesOf(told)) await print(visibleLine(line));
   const grave = told.concerns.filter((concern) => concern.grave).length;
-  if (grave > 0) throw new KitError('CHECK_FAILED', `${grave} of these need attention now`);
+  if (grave > 0)
+    throw new KitError('CHECK_FAILED', `${plural(grave, 'of these needs', 'of these need')} attention now`);
 }
 
 function linesOf(told: Stats): string[] {

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { isLoopback } from '../base/request-origin.ts';
+import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
@@ -163,10 +164,12 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
     const waiting = await store.quarantine.size({ webhook: id });
     const admitted = Math.max(here, before - waiting); // a server that runs admits some of them
     if (waiting > 0)
-      say(`${waiting} notifications of webhook ${id} stay in quarantine: this secret verifies none of them`);
+      say(
+        `still in quarantine, not verified by this secret: ${plural(waiting, 'notification')} of webhook ${id}`,
+      );
     const retired = { retired: ends.length, others_until: isoOrNull(ends.at(-1)) };
     if (json) return printJson({ id, stored: true, ...(replace && retired), admitted, waiting });
-    await print(`the secret of webhook ${id} is stored; ${admitted} notifications admitted`);
+    await print(`the secret of webhook ${id} is stored; ${plural(admitted, 'notification')} admitted`);
     if (ends.length > 0)
       await print(`secrets that it replaces: ${ends.length}, which verify until ${retired.others_until}`);
   });

@@ -66,7 +66,7 @@ export function told({ expected, came, before, ...event }: Difference): string {
 }
 
 /** An event as a check names it. */
-export function titleOf({ place, kind, resource }: Pick<Difference, 'place' | 'kind' | 'resource'>): string {
+function titleOf({ place, kind, resource }: Pick<Difference, 'place' | 'kind' | 'resource'>): string {
   return `${place}: ${kind} of ${resource}`;
 }
 
@@ -93,6 +93,12 @@ const picked = (ending: PartOfEnd, names: readonly (keyof EventEnd)[]): PartOfEn
 export interface Case {
   readonly title: string;
   readonly failure: string | undefined;
+}
+
+/** Events as cases. @param suffix of their titles */
+export function casesOf(events: readonly RecordedEvent[], found: readonly Difference[], suffix = ''): Case[] {
+  const failures = new Map(found.map((difference) => [difference.place, told(difference)]));
+  return events.map((event) => ({ title: titleOf(event) + suffix, failure: failures.get(event.place) }));
 }
 
 const xml = (text: string) =>

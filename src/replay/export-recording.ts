@@ -145,7 +145,7 @@ export async function writeWholeFile<T>(path: string, work: (write: WriteLines) 
 async function isOurs(path: string): Promise<boolean> {
   try {
     for await (const text of linesOf(createReadStream(path))) {
-      if (text === '') continue;
+      if (text?.trim() === '') continue;
       const { body, event, cursor } = Object(jsonOf(text ?? ''));
       return [body, event, cursor].some((member) => typeof member === 'string');
     }

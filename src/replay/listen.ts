@@ -1,7 +1,7 @@
 import { bodyTextOf } from '../base/answer-body.ts';
 import { pauseUntilAborted, systemClock, timeLimit } from '../base/clock.ts';
 import { KitError, whyUnreachable } from '../base/errors.ts';
-import { visibleLine } from '../base/text.ts';
+import { plural, visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
 import { type ReceiverClient, refusalReasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
 import { CURSOR, type RecordedNotification } from './recording-lines.ts';
@@ -70,7 +70,8 @@ export async function* pagesOf(listening: Listening) {
       limit = Math.ceil(limit / 2); // it may have been too long, or too slow
       continue;
     }
-    if (waitS === 0) say(`connected to ${from.href}: ${page.lines.length + page.behind} events behind`);
+    if (waitS === 0)
+      say(`connected to ${from.href}: ${plural(page.lines.length + page.behind, 'event')} behind`);
     pause = growingPause(listening);
     waitS = WAIT_S;
     after = page.cursor;

@@ -88,49 +88,85 @@ function ofPayload(bytes: Buffer, receivedAt?: number): ReadLine {
   const read = readBody(bytes);
   if (read.problem !== undefined) return { problem: `its body is ${read.problem}` };
   const at = receivedAt ?? eventTimeOf(read.value);
-  if (at === undefined) return { problem: 'a payload without "received_at" must have an "event_time"' };
+  if (at === undefined) return { problem: 'it has neither a time of receipt nor an "event_time"' };
   const recorded = { body: read.text, receivedAt: at, webhookId: webhookOf(bytes) ?? '' };
   return { recorded, value: read.value };
 }
 
-/** What of HAR 1.2 is read. Some tools write null for what is not there, and bodies in base64. */
+/** What of an entry of HAR 1.2 is read. Some tools write null for what is not there, times that are none, and bodies in base64. */
 const text = z.string().nullish();
+const time = z.iso.datetime({ offset: true }).transform(Date.parse).optional().catch(undefined);
 const postData = z.object({ mimeType: text, text, encoding: text }).nullish();
-const request = z.object({ method: z.string(), postData });
-const entry = z.object({ startedDateTime: z.iso.datetime({ offset: true }), request });
-const harSchema = z.object({ log: z.object({ entries: z.array(entry) }) });
+const harEntry = z.object({ startedDateTime: time, request: z.object({ method: z.string(), postData }) });
 
-/** The requests of a HAR file that post JSON. Their headers are left aside: a replay signs again. */
-function* entriesOf(har: string): Generator<ReadLine & { readonly place: string }> {
-  const { data, error } = harSchema.safeParse(jsonOf(har));
-  if (!data) return yield { place: 'line 1', problem: `not a HAR file: ${problemIn(error)}` };
-  for (const [index, { startedDateTime, request }] of data.log.entries.entries()) {
+/** A request that ngrok's agent captured, as an entry of HAR. `raw` is the whole request, with its head. */
+const ngrokRequest = z
+  .object({
+    start: time,
+    request: z.object({
+      method: z.string(),
+      headers: z.record(z.string(), z.array(z.string())).nullish(),
+      raw: z.base64(),
+    }),
+  })
+  .transform(({ start: startedDateTime, request: { method, headers, raw } }) => {
+    const bytes = Buffer.from(raw, 'base64');
+    const text = bytes.toString('base64', bytes.indexOf('\r\n\r\n') + 4);
+    const postData = { mimeType: headers?.['Content-Type']?.[0], text, encoding: 'base64' };
+    return { startedDateTime, request: { method, postData } };
+  });
+
+type PlacedLine = ReadLine & { readonly place: string };
+
+/** The captured requests that post JSON. Their headers are left aside: a replay signs again. */
+function captured(entries: readonly unknown[], schema: z.ZodType<z.infer<typeof harEntry>>): PlacedLine[] {
+  return entries.flatMap((entry, index) => {
+    const place = `entry ${index + 1}`;
+    const { data, error } = schema.safeParse(entry);
+    if (!data) return { place, problem: problemIn(error) };
+    const { startedDateTime, request } = data;
     const { mimeType, text, encoding } = request.postData ?? {};
-    if (request.method !== 'POST' || !text) continue;
+    if (request.method !== 'POST' || !text) return [];
     const body = Buffer.from(text, encoding === 'base64' ? 'base64' : 'utf8');
-    const read = ofPayload(body, Date.parse(startedDateTime));
     // Pages post other things as well, such as lists. What should be JSON and is none may be a notification that was cut off.
     const isCutOff = /json/i.test(mimeType ?? '') && jsonOf(`${body}`) === undefined;
-    if (read.problem === undefined || isCutOff) yield { place: `entry ${index + 1}`, ...read };
-  }
+    const isObject = readBody(body).problem === undefined;
+    return isObject || isCutOff ? { place, ...ofPayload(body, startedDateTime) } : [];
+  });
 }
 
-/** The first line of a HAR file, which is one JSON document in one line or in many. */
-const HAR = /^\{\s*("log"|$)/;
+const timeOf = (line: ReadLine) => (line.problem === undefined ? line.recorded.receivedAt : 0);
+const byTime = (one: ReadLine, other: ReadLine) => timeOf(one) - timeOf(other);
+
+/** What a file holds that is no line an event: captures of other tools, a list, or indented payloads one after the other. */
+function entriesOf(file: string): PlacedLine[] {
+  const value = jsonOf(file);
+  const { log, requests } = Object(value);
+  if (Array.isArray(log?.entries)) return captured(log.entries, harEntry).toSorted(byTime);
+  // ngrok lists the newest first.
+  if (Array.isArray(requests)) return captured(requests, ngrokRequest).toReversed().toSorted(byTime);
+  const values = value === undefined ? file.split(/\n(?=[[{])/).flatMap(jsonOf) : [value].flat();
+  return values.map((one, index) => {
+    return { place: `entry ${index + 1}`, ...parseLine(JSON.stringify(one) ?? '') };
+  });
+}
+
+/** The first line of such a file. */
+const NO_LINE_OF_ITS_OWN = /^(\[|\{\s*"(log|uri|requests)"|\{(.*[[{,])?$)/;
 
 /**
- * Reads a recording, a line at a time, or a HAR file as a whole.
- * @throws Error if a line or a HAR file is too long
+ * Reads a recording, a line at a time, or a file of another form as a whole.
+ * @throws Error if a line or such a file is too long
  */
-export async function* readRecording(
-  chunks: AsyncIterable<Buffer>,
-): AsyncGenerator<ReadLine & { readonly place: string }> {
+export async function* readRecording(chunks: AsyncIterable<Buffer>): AsyncGenerator<PlacedLine> {
   const lines = linesOf(chunks);
   let number = 0;
-  for await (const text of lines) {
+  for await (const whole of lines) {
     number++;
+    const text = whole?.trim();
     if (text === '') continue;
-    if (number === 1 && HAR.test(text ?? '')) return yield* entriesOf(await wholeOf(text, lines));
+    if (number === 1 && NO_LINE_OF_ITS_OWN.test(text ?? ''))
+      return yield* entriesOf(await wholeOf(text, lines));
     const line = text === undefined ? { problem: 'not valid UTF-8' } : parseLine(text);
     yield { place: `line ${number}`, ...line };
   }
@@ -140,9 +176,10 @@ export async function* readRecording(
 async function wholeOf(first: string | undefined, lines: AsyncIterable<string | undefined>): Promise<string> {
   let whole = first ?? '';
   for await (const text of lines) {
-    if (text === undefined) throw new Error('the HAR file is not valid UTF-8');
-    whole += text;
-    if (whole.length > LONGEST) throw new Error(`a HAR file is longer than ${LONGEST / MIB} MiB`);
+    if (text === undefined) throw new Error('it is not valid UTF-8');
+    whole += `\n${text}`;
+    if (whole.length > LONGEST)
+      throw new Error(`${LONGEST / MIB} MiB are the most without a line for each event`);
   }
   return whole;
 }
@@ -151,12 +188,12 @@ async function wholeOf(first: string | undefined, lines: AsyncIterable<string | 
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string | undefined> {
   for await (const line of splitAtNewlines(chunks)) {
     const bytes = Buffer.from(line, 'latin1');
-    yield isUtf8(bytes) ? bytes.toString().trim() : undefined;
+    yield isUtf8(bytes) ? bytes.toString() : undefined;
   }
 }
 
 const MIB = 1024 * 1024;
-/** No recording has a longer line, or HAR file: a file of another sort must not fill the memory. */
+/** No recording has a longer line: a file of another sort must not fill the memory. */
 const LONGEST = 48 * MIB;
 
 /** Yields lines in which each character is a byte: a character of UTF-8 may lie in two chunks. */

@@ -1,5 +1,6 @@
 import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import type { ENDS } from './recording-lines.ts';
@@ -58,11 +59,12 @@ export async function replayToHandlers(
   if (reset.isCut || !isAwaited) return { ...reset, ends: undefined };
   if (ids.length === 0) return { ...reset, ends: new Map() };
   if (reset.underWay > 0)
-    listener.say(`${reset.underWay} more were pending or running already: this replay includes them`);
-  listener.say(`${reset.replayed} events were reset to pending; waiting until they have ended`);
+    listener.say(`${plural(reset.underWay, 'more was', 'more were')} pending or running, and included`);
+  listener.say(`${plural(reset.replayed, 'event was', 'events were')} reset to pending; waiting for the end`);
   // A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers.
   const others = dispatcher ? (await store.reports.overview()).pending - ids.length : 0;
-  if (others > 0) listener.say(`${others} other events are pending: those that are due are handled as well`);
+  if (others > 0)
+    listener.say(`${plural(others, 'other event is', 'other events are')} pending, and handled when due`);
   let stopping: Promise<unknown> | undefined;
   const stop = async () => {
     stopping ??= dispatcher?.stop(graceMs);
@@ -205,11 +207,12 @@ export interface Expectation {
 /** @throws KitError REPLAY_FAILED if events have not ended, or ended in another way than expected */
 export function checkEnds(ends: Ends, { expect, failOn = 'dead' }: Expectation): void {
   const open = (ends.get('pending') ?? 0) + (ends.get('running') ?? 0);
-  if (open > 0) throw new KitError('REPLAY_FAILED', `${open} events had not ended when the time was over`);
+  if (open > 0)
+    throw new KitError('REPLAY_FAILED', `${plural(open, 'event')} had not ended when the time was over`);
   const others = [...ends].reduce((sum, [status, count]) => (status === expect ? sum : sum + count), 0);
   if (expect !== undefined && others > 0)
-    throw new KitError('REPLAY_FAILED', `${others} events did not end as ${expect}`);
+    throw new KitError('REPLAY_FAILED', `${plural(others, 'event')} did not end as ${expect}`);
   const dead = ends.get('dead') ?? 0;
   if (failOn === 'dead' && expect !== 'dead' && dead > 0)
-    throw new KitError('REPLAY_FAILED', `${dead} events ended as dead (--fail-on none lets them)`);
+    throw new KitError('REPLAY_FAILED', `${plural(dead, 'event')} ended as dead (--fail-on none allows it)`);
 }

@@ -2,6 +2,7 @@ import { createReadStream, ReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { KitError, messageOf } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
 import type { EventFilter, StoredEvent, StoreReader, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
@@ -48,7 +49,7 @@ export class LeftOut {
   addBroken(place: string, problem: string): void {
     this.broken++;
     if (this.broken <= MOST_TOLD) this.#say(`${place}: ${problem}`);
-    if (this.broken === MOST_TOLD + 1) this.#say('more lines like these are counted, and not named');
+    if (this.broken === MOST_TOLD + 1) this.#say('more like these are counted, and not named');
   }
 }
 
@@ -123,12 +124,19 @@ export async function recordingSource(
   };
 }
 
-/** All events of a recording. @throws KitError INPUT_INVALID if it cannot be read, or has a broken line */
-export async function wholeRecording(file: string): Promise<RecordedEvent[]> {
+/**
+ * All events of a recording.
+ * @param say told of what is left out of a file of another tool
+ * @throws KitError INPUT_INVALID if it cannot be read, or has a broken line
+ */
+export async function wholeRecording(file: string, say = (_text: string) => {}): Promise<RecordedEvent[]> {
   const leftOut = new LeftOut((problem) => {
-    throw new Error(problem);
+    if (problem.startsWith('line')) throw new Error(problem);
+    say(problem);
   });
-  return Array.fromAsync((await recordingSource(file)).read(leftOut));
+  const events = await Array.fromAsync((await recordingSource(file)).read(leftOut));
+  if (leftOut.broken > 0) say(`left out: ${plural(leftOut.broken, 'entry', 'entries')} of ${file}`);
+  return events;
 }
 
 /** Whether a filter takes an event that is not in a store; the store's filters decide in the same way. */

@@ -1,4 +1,5 @@
 import { messageOf } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import type { KitOptions } from './kit-options.ts';
 import type { CrashPlace } from './life.ts';
@@ -127,6 +128,6 @@ async function endsOf(kit: TestReceiver): Promise<string[]> {
   const others = (await kit.events()).filter(({ status }) => status !== 'handled');
   return others.map(({ kind, resource, status, attempts, lastError = '' }) => {
     const why = lastError && `: ${firstLine(lastError)}`;
-    return `${kind} of ${resource} is ${status} after ${attempts} attempts${why}`;
+    return `${kind} of ${resource} is ${status} after ${plural(attempts, 'attempt')}${why}`;
   });
 }

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { pause, systemClock } from '../base/clock.ts';
 import { durationOf } from '../base/duration.ts';
 import { logFormat } from '../base/log.ts';
+import { plural } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
 import { MockProvider } from '../mock/mock-provider.ts';
@@ -324,7 +325,7 @@ export class TestReceiver {
     await this.play(events);
     if (!events.some(({ expect }) => expect)) return;
     const found = differences(events, await this.ends());
-    const lines = [`${found.length} events ended otherwise than expected`, ...found.map(told)];
+    const lines = [`${plural(found.length, 'event')} ended otherwise than expected`, ...found.map(told)];
     if (found.length > 0) throw new Error(lines.join('\n'));
   }
 

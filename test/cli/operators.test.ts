@@ -84,7 +84,7 @@ testOfFiles('backup fails and leaves no copy, when the database is damaged', asy
 test('status says from the database what the overview says, with 1 where something is grave, and needs no server', async () => {
   await desk().fill(2);
   const stopped = await cli('status');
-  expect(stopped).toMatchObject({ code: 1, stderr: 'hookkit: 1 of these need attention now\n' });
+  expect(stopped).toMatchObject({ code: 1, stderr: 'hookkit: 1 of these needs attention now\n' });
   expect(stopped.stdout).toMatch(/^grave {6}No server runs on this database\. .*`npm start`/);
 
   const server = await desk().serve({ WEBHOOK_SECRET: SECRET });

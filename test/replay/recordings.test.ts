@@ -67,14 +67,18 @@ test.each([
   expect(parseLine(JSON.stringify(line))).toEqual({ problem });
 });
 
+const NO_TIME = 'it has neither a time of receipt nor an "event_time"';
+
 test('takes a payload that is a line by itself, with its own time and webhook, and none without a time', () => {
   const payload =
     '{ "event": "media_created", "webhook_id": "w", "event_time": "2026-11-19T12:00:00+00:00" }';
   const at = { receivedAt: Date.UTC(2026, 10, 19, 12), webhookId: 'w' };
   expect(parseLine(payload)).toMatchObject({ recorded: { body: payload, ...at } });
-  const problem = 'a payload without "received_at" must have an "event_time"';
-  expect(parseLine('{"event":"media_created"}')).toEqual({ problem });
+  expect(parseLine('{"event":"media_created"}')).toEqual({ problem: NO_TIME });
 });
+
+const payload = (event: string, hour = 12) =>
+  JSON.stringify({ event, event_time: `2026-11-19T${hour}:00:00Z` });
 
 async function readAll(file: string | Buffer, size = 1000) {
   const bytes = Buffer.from(file);
@@ -88,7 +92,6 @@ async function readAll(file: string | Buffer, size = 1000) {
 test.each([1, 1000])(
   'tells lines by their numbers, when a file comes in pieces of %i bytes',
   async (size) => {
-    const payload = (event: string) => JSON.stringify({ event, event_time: '2026-11-19T12:00:00Z' });
     const broken = Buffer.from([0xff, 0xfe, 0x0a]);
     const rest = Buffer.from(`${payload('fünf')}\r\n  \n${payload('last 🎬')}`);
     const bytes = Buffer.concat([Buffer.from(`${payload('one')}\n\n`), broken, rest]);
@@ -113,15 +116,56 @@ test.each([0, 2])('takes each POST of JSON in a HAR file, when it is indented by
     entry('POST', { mimeType: 'application/json; charset=utf-8', text: body.slice(0, 20) }),
     entry('POST', { mimeType: 'application/json', text: '[{"page":"/"}]' }),
   ];
-  const har = JSON.stringify({ log: { version: '1.2', creator: {}, entries } }, null, indent);
+  const undated = [payload('one', 11), body].map((text) => ({
+    request: { method: 'POST', postData: { text } },
+  }));
+  const all = [...entries, { ...undated[0], startedDateTime: 'today' }, undated[1], null];
+  const har = JSON.stringify({ log: { version: '1.2', creator: {}, entries: all } }, null, indent);
   expect(await readAll(`\uFEFF${har}\r\n`)).toEqual([
+    ['entry 5', 'its body is not a JSON object in UTF-8'],
+    ['entry 8', NO_TIME],
+    ['entry 9', 'not a recorded notification'],
+    ['entry 7', payload('one', 11)],
     ['entry 2', body],
     ['entry 4', body],
-    ['entry 5', 'its body is not a JSON object in UTF-8'],
   ]);
-  const broken = { log: { entries: [{ ...entries[1], startedDateTime: 'today' }] } };
-  const problem = 'not a HAR file: "log.entries.0.startedDateTime": Invalid ISO datetime';
-  expect(await readAll(JSON.stringify(broken, null, indent))).toEqual([['line 1', problem]]);
+});
+
+test('takes what ngrok captured, the oldest first, and tells what it has cut off', async () => {
+  const captured = (start: string, method: string, body: string) => {
+    const raw = Buffer.from(`${method} / HTTP/1.1\r\nHost: hooks.example.com\r\n\r\n${body}`).toString(
+      'base64',
+    );
+    const request = { method, uri: '/', headers: { 'Content-Type': ['application/json'] }, raw };
+    return { id: '5', start: `2026-11-19T20:32:${start}-08:00`, request, response: null };
+  };
+  const requests = [
+    captured('08', 'POST', payload('newest').slice(0, 20)),
+    captured('07', 'POST', payload('later')),
+    captured('07', 'POST', payload('first')),
+    captured('06', 'GET', ''),
+  ];
+  expect(await readAll(JSON.stringify({ uri: '/api/requests/http', requests }))).toEqual([
+    ['entry 1', 'its body is not a JSON object in UTF-8'],
+    ['entry 3', payload('first')],
+    ['entry 2', payload('later')],
+  ]);
+});
+
+test('takes lists and indented payloads, when a file has no line for each of them', async () => {
+  const all = [payload('fünf [{'), payload('two'), payload('three')];
+  const values = all.map((text) => JSON.parse(text));
+  const [one, two] = values.map((value) => JSON.stringify(value, null, 2));
+  const recorded = JSON.stringify({ ...good, body: all[2] });
+  const files: [string, (string | undefined)[]][] = [
+    [JSON.stringify(values), all],
+    [`[\n${all[0]},\n${two},\n${recorded}\n]\n`, all],
+    [`${one}\r\n\r\n${two}\n${recorded}`, all],
+    [`{\n  "event":\n${two}\n`, ['not valid JSON', all[1]]],
+    ['[7]', ['not a recorded notification']],
+  ];
+  for (const [file, expected] of files)
+    expect(await readAll(file)).toEqual(expected.map((text, index) => [`entry ${index + 1}`, text]));
 });
 
 const KEY = 'a-key-for-redacting-in-tests';

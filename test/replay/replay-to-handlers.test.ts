@@ -89,7 +89,7 @@ test('counts what ends while the dispatcher stops, when the time is over', async
 
 test.each([
   [{ handled: 2 }, {}, undefined],
-  [{ handled: 1, dead: 1 }, {}, '1 events ended as dead (--fail-on none lets them)'],
+  [{ handled: 1, dead: 1 }, {}, '1 event ended as dead (--fail-on none allows it)'],
   [{ handled: 1, dead: 1 }, { failOn: 'none' }, undefined],
   [{ dead: 2 }, { expect: 'dead' }, undefined],
   [{ handled: 1, skipped: 2 }, { expect: 'handled' }, '2 events did not end as handled'],

@@ -259,7 +259,7 @@ test('a recording becomes a test, with its gaps and the ends that it expects, an
   const expecting = readFileSync(file, 'utf8').replace(/\}\n$/, ',"expect":{"status":"dead"}}\n');
   writeFileSync(file, expecting);
   await using third = await testReceiver({ handlers, now: Date.UTC(2024, 0, 1) });
-  const told = `1 events ended otherwise than expected\nline 2: media_deleted of media:${MEDIA}\n  expected`;
+  const told = `1 event ended otherwise than expected\nline 2: media_deleted of media:${MEDIA}\n  expected`;
   await expect(third.fromRecording(file)).rejects.toThrow(told);
   expect(new Date(third.now()).getUTCFullYear()).toBe(2024);
 });

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { StartContext } from '../../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../../dispatch/load-handlers.ts';
@@ -42,7 +43,7 @@ export function addCheck(events: Command): void {
   events
     .command('check')
     .description('Run a recording against the handlers, and compare how each event ends with its line.')
-    .argument('<file>', 'a recording, such as `hookkit events export` writes, or a HAR file')
+    .argument('<file>', 'a recording, such as `hookkit events export` writes, or a file of another tool')
     .addOption(update.conflicts(['shuffle', 'duplicate', 'crash']))
     .option('--out <file>', 'with --update: write into this file instead')
     .option('--junit <file>', 'write the result as JUnit XML, which CI systems show')
@@ -58,14 +59,14 @@ export function addCheck(events: Command): void {
 
 async function check(file: string, flags: Flags, command: Command): Promise<void> {
   const { update, out = file, junit, json, shuffle, duplicate, crash } = flags;
-  const events = await wholeRecording(file);
+  const events = await wholeRecording(file, say);
   const expecting = events.filter(({ expect }) => expect);
   const isAgain = shuffle || duplicate || crash;
   if (events.length === 0) throw new KitError('INPUT_INVALID', `${file} has no event`);
   if (expecting.length === 0 && !update && !isAgain)
     throw new KitError('INPUT_INVALID', `no line of ${file} expects anything: --update writes what comes`);
-  if (update && out === file && events[0]?.place?.startsWith('entry'))
-    throw new KitError('INPUT_INVALID', 'a HAR file has no place for expectations: give --out FILE');
+  if (update && out === file && !events[0]?.place?.startsWith('line'))
+    throw new KitError('INPUT_INVALID', `${file} has no line for each expectation: give --out FILE`);
   const config = loadConfig(command.optsWithGlobals());
   for (const { body, place } of events) {
     const refusal = refusalOf(Buffer.from(body), config.BODY_LIMIT);
@@ -75,14 +76,11 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
   const options = await receiverFrom(config, events[0]?.receivedAt);
   const ends = await endsOn(options, events);
   const found = expectations.differences(events, ends);
-  const failures = new Map(found.map((difference) => [difference.place, expectations.told(difference)]));
-  const cases = expecting.map((event) => {
-    return { title: expectations.titleOf(event), failure: failures.get(event.place) };
-  });
+  const cases = expectations.casesOf(expecting, found);
   if (isAgain && found.length === 0) {
-    const failure = await failureAgain({ events, ends, options }, flags);
-    cases.push({ title: 'the same ends once more', failure });
-    say(`the same ends once more: ${failure === undefined ? 'yes' : 'no'}`);
+    const again = await casesAgain({ events, ends, options }, flags);
+    cases.push(...again);
+    say(`the same ends once more: ${again.some(({ failure }) => failure) ? 'no' : 'yes'}`);
   }
   const failed = cases.filter(({ failure }) => failure !== undefined);
   if (junit !== undefined) await writeFile(junit, expectations.junitOf(basename(file), cases));
@@ -90,11 +88,13 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
   else for (const { failure = '' } of failed) await print(failure);
   const byStatus = Map.groupBy(ends.values(), ({ status }) => status);
   const counts = Array.from(byStatus, ([status, { length }]) => `${length} ${status}`);
-  say(`${ends.size} events: ${counts.join(', ')}`);
+  say(`${plural(ends.size, 'event')}: ${counts.join(', ')}`);
   if (update) {
     const lines = expectations.updated(events, ends).map((event) => `${toLine(event)}\n`);
     await writeWholeFile(out, (write) => write(lines.join('')));
-    return say(`${out}: ${found.length} expectations changed, ${events.length - expecting.length} are new`);
+    return say(
+      `${out}: ${plural(found.length, 'expectation')} changed, ${events.length - expecting.length} new`,
+    );
   }
   if (failed.length > 0)
     throw new KitError('REPLAY_FAILED', `${failed.length} of ${cases.length} ended otherwise than expected`);
@@ -145,15 +145,15 @@ interface Played {
 }
 
 /** Plays a recording in another way, and demands the ends that came when it was played as it is. */
-async function failureAgain({ events, ends, options }: Played, flags: Flags): Promise<string | undefined> {
+async function casesAgain({ events, ends, options }: Played, flags: Flags): Promise<expectations.Case[]> {
   const { shuffle, crash, duplicate = 0, seed = randomInt(2 ** 31) } = flags;
   if (flags.seed === undefined && (shuffle || duplicate > 0)) say(`--seed ${seed} repeats this`);
   const source = { read: () => Readable.from(events) };
   const reading = { clock: systemClock, signal: UNINTERRUPTED };
   const order = await Array.fromAsync(reshaped(source, { shuffle, duplicate, seed }, reading));
   const last = new Map(order.map((event) => [event.resource, event]));
-  const failureOf = (came: expectations.Endings) => {
-    const found = expectations.differences(order, came, (event) => {
+  const differing = (came: expectations.Endings) =>
+    expectations.differences(order, came, (event) => {
       const { state, ...end } = ends.get(event.id) ?? {};
       const atLast = last.get(event.resource) === event && { state };
       if (!shuffle && !crash) return { ...end, ...atLast };
@@ -161,20 +161,20 @@ async function failureAgain({ events, ends, options }: Played, flags: Flags): Pr
       const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';
       return { ...(isDead && { status: end.status }), ...atLast };
     });
-    return found.length === 0 ? undefined : found.map(expectations.told).join('\n');
-  };
   let points = 0;
-  const failure = failureOf(await endsOn(options, order, () => points++));
-  if (failure !== undefined || !crash) return failure;
-  say(`${points} points at which the process can die: the recording is played once for each`);
+  const found = differing(await endsOn(options, order, () => points++));
+  const again = expectations.casesOf(events, found, ', once more');
+  if (found.length > 0 || !crash) return again;
+  say(`${plural(points, 'point')} at which the process can die: the recording is played once for each`);
   const { playCrashes, playerOf } = await import('../../testing/every-crash.ts');
   const play = async (start: Start) => playOn(await start(options), order);
   const check = async (kit: TestReceiver) => {
-    const failure = failureOf(await kit.ends());
-    if (failure !== undefined) throw new Error(failure);
+    const found = differing(await kit.ends());
+    if (found.length > 0) throw new Error(found.map(expectations.told).join('\n'));
   };
-  return playCrashes(playerOf(play, check, true), {}).then(
+  const failure = await playCrashes(playerOf(play, check, true), {}).then(
     () => undefined,
     ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
   );
+  return [...again, { title: 'the same ends around each crash', failure }];
 }

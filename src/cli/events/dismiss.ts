@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
 import { loadConfig } from '../../config.ts';
 import { withDatabase } from '../../store/open.ts';
 import { FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
@@ -32,7 +33,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
     if (dryRun) {
       const { dismissible } = await store.queue.tally(filter);
       if (json) return printJson({ dry_run: true, dismissible });
-      return print(`${dismissible} events would be dismissed`);
+      return print(`${plural(dismissible, 'event')} would be dismissed`);
     }
     const stage = progress('dismissed');
     let soFar = 0;
@@ -43,7 +44,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
     const dismissing = store.queue.dismiss(filter, reason, { onStep });
     const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
     if (json) return printJson({ dismissed, running });
-    await print(`${dismissed} events dismissed`);
-    if (running > 0) say(`${running} more are left out, as handlers run them`);
+    await print(`${plural(dismissed, 'event')} dismissed`);
+    if (running > 0) say(`${plural(running, 'more is', 'more are')} left out, as handlers run them`);
   });
 }

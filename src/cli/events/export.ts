@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
+import { plural } from '../../base/text.ts';
 import { loadConfig } from '../../config.ts';
 import { exportRecording, redactionKey, writeWholeFile } from '../../replay/export-recording.ts';
 import { withReader } from '../../store/open.ts';
@@ -36,7 +37,8 @@ async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: F
       return toFile ? writeWholeFile(out, exporting) : exporting(writeOn);
     }),
   );
-  if (pruned > 0) say(`left out: ${pruned} events whose bodies were pruned`);
+  if (pruned > 0)
+    say(`left out: ${plural(pruned, 'event whose body was', 'events whose bodies were')} pruned`);
   if (exported === 0) say('no event matches: the recording is empty');
-  if (toFile) say(`${exported} events exported to ${out}`);
+  if (toFile) say(`${plural(exported, 'event')} exported to ${out}`);
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
 import { loadConfig } from '../../config.ts';
 import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
@@ -45,7 +46,11 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Comm
     }
     stage[Symbol.dispose]();
     if (json) return printJson({ pruned, dry_run: dryRun === true });
-    await print(`${pruned} events ${dryRun ? 'would be' : 'were'} pruned`);
+    await print(
+      dryRun
+        ? `${plural(pruned, 'event')} would be pruned`
+        : `${plural(pruned, 'event was', 'events were')} pruned`,
+    );
   });
 }
 

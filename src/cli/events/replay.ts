@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { ENDS } from '../../replay/recording-lines.ts';
@@ -119,10 +120,11 @@ async function showReset(store: StoreReader, { flags, filter }: Replay): Promise
     const counts = { replayable, under_way: underWay, pruned };
     await printJson({ dry_run: true, ...counts, first: first.map(eventJson) });
   } else {
-    await print(`${replayable} events would be replayed, the first of them:`);
+    await print(`${plural(replayable, 'event')} would be replayed, the first of them:`);
     if (first.length > 0) await write(eventTable(first));
-    if (underWay > 0) say(`${underWay} more are pending or running: they are handled anyway`);
-    if (pruned > 0) say(`${pruned} more cannot be replayed: their bodies were pruned`);
+    if (underWay > 0)
+      say(`${plural(underWay, 'more is', 'more are')} pending or running, and will be handled anyway`);
+    if (pruned > 0) say(`${plural(pruned, 'more was', 'more were')} pruned, and cannot be replayed`);
   }
   if (replayable + underWay === 0) refuseNothing(flags, pruned);
 }
@@ -136,7 +138,7 @@ async function reset(store: EventStore, { config, flags, filter, dispatcher }: R
     const result = await toHandlers.replayToHandlers(store, how);
     const { replayed, underWay, isCut, ends } = result;
     if (signal.aborted && (isCut || ends)) {
-      say(`${replayed} events were reset`);
+      say(`${plural(replayed, 'event was', 'events were')} reset`);
       signal.throwIfAborted();
     }
     if (replayed + underWay === 0) refuseNothing(flags, await store.queue.count(filter));
@@ -147,12 +149,15 @@ async function reset(store: EventStore, { config, flags, filter, dispatcher }: R
 
 async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags): Promise<void> {
   const { replayed, underWay, ends } = result;
-  if (!ends && underWay > 0) say(`${underWay} more were pending or running already: they are handled anyway`);
+  if (!ends && underWay > 0)
+    say(
+      `${plural(underWay, 'more was', 'more were')} pending or running already, and will be handled anyway`,
+    );
   const waiting = underWay > 0 && { under_way: underWay };
   if (json) return printJson({ replayed, ...waiting, ...Object.fromEntries(ends ?? []) });
   if (ends) return write(countTable(['status', 'events'], ends));
   await print(
-    `${replayed} events were reset to pending: the server begins to handle them within two seconds`,
+    `${plural(replayed, 'event was', 'events were')} reset to pending: the server begins within two seconds`,
   );
 }
 
@@ -170,13 +175,18 @@ async function overHttp({ config, flags, filter }: Replay, to: URL): Promise<voi
       ? await replayOverHttp(await recordingSource(recording, { filter, isReadTwice: asNew, signal }), how)
       : await withReader(config, (store) => replayOverHttp(databaseSource(store, filter), how));
     const counts = countTable(['answer', 'notifications'], answers.counts);
-    if (signal.aborted) say(`${answers.sent} notifications were sent and answered:\n${counts}`);
+    if (signal.aborted)
+      say(`${plural(answers.sent, 'notification was', 'notifications were')} sent and answered:\n${counts}`);
     signal.throwIfAborted();
     if (answers.counts.size === 0) refuseNothing(flags, answers.pruned);
-    if (answers.pruned > 0) say(`left out: ${answers.pruned} events whose bodies were pruned`);
+    if (answers.pruned > 0)
+      say(`left out: ${plural(answers.pruned, 'event whose body was', 'events whose bodies were')} pruned`);
     await (flags.json ? printJson(Object.fromEntries(answers.counts)) : write(counts));
     if (answers.unwanted > 0)
-      throw new KitError('REPLAY_FAILED', `${answers.unwanted} notifications were not answered with 200`);
+      throw new KitError(
+        'REPLAY_FAILED',
+        `${plural(answers.unwanted, 'notification was', 'notifications were')} not answered with 200`,
+      );
   });
 }
 
@@ -189,6 +199,6 @@ function countTable(head: readonly string[], counts: ReadonlyMap<string, number>
 /** @throws KitError REPLAY_FAILED, as there is nothing to replay, unless that is allowed */
 function refuseNothing({ allowEmpty }: Flags, pruned: number): void {
   if (allowEmpty) return;
-  const why = pruned > 0 ? `the bodies of all ${pruned} events that match were pruned` : 'no event matches';
+  const why = pruned > 0 ? `all that match were pruned (${plural(pruned, 'event')})` : 'no event matches';
   throw new KitError('REPLAY_FAILED', `${why}: nothing is replayed (--allow-empty makes that a success)`);
 }

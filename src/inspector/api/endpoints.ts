@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
+import { plural } from '../../base/text.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
 import { isAway } from '../../store/queue/lists/event-json.ts';
 import { RefusedError } from '../guard/refuse.ts';
@@ -49,7 +50,10 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
   if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle);
   const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: false, ...(!isOver && { id: progress.id }) };
-  throw new RefusedError(503, `it was cut short after ${events} events (${problem}): ask again for the rest`);
+  throw new RefusedError(
+    503,
+    `it was cut short after ${plural(events, 'event')} (${problem}): ask again for the rest`,
+  );
 }
 
 /** Every route of the API but the stream and the OpenAPI description. */

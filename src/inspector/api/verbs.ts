@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { BulkOptions, EventFilter } from '../../store/event-store.ts';
 import { RefusedError } from '../guard/refuse.ts';
@@ -94,7 +95,7 @@ export class BulkVerbs {
     if (this.#stop.signal.aborted) throw new RefusedError(503, 'shutting down');
     const other = [...this.known.values()].find(({ isOver }) => !isOver);
     if (other) {
-      const soFar = `another ${NOUNS[other.verb]} is under way, with ${other.events} events so far`;
+      const soFar = `another ${NOUNS[other.verb]} is under way, with ${plural(other.events, 'event')} so far`;
       throw new RefusedError(409, `${soFar}: ask again once it has ended`);
     }
     const [oldest] = this.known.keys();

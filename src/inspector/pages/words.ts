@@ -1,3 +1,4 @@
+export { number, plural } from '../../base/text.ts';
 export { headlineOf } from '../../base/thrown.ts';
 export { filterOfKind } from '../../notification/kinds.ts';
 
@@ -16,18 +17,10 @@ export function duration(ms: number | null): string {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-export function number(count: number): string {
-  return Math.round(count).toLocaleString('en');
-}
-
 /** A number of bytes in MiB or GiB. */
 export function size(bytes: number): string {
   const mib = bytes / 1024 ** 2;
   return mib < 1024 ? `${mib.toFixed(mib < 10 ? 1 : 0)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;
-}
-
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${number(count)} ${count === 1 ? one : many}`;
 }
 
 /** The name of a kind, also of none. */

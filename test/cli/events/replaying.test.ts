@@ -28,7 +28,7 @@ test('changes nothing, when run dry, and shows how many it would be and the firs
   expect(stdout).toMatch(/^7 events would be replayed, the first of them:\n/);
   expect(stdout.match(/media:media00\d/g)).toEqual([1, 2, 3, 4, 5].map((number) => `media:media00${number}`));
   expect(stderr).toBe(
-    '1 more are pending or running: they are handled anyway\n1 more cannot be replayed: their bodies were pruned\n',
+    '1 more is pending or running, and will be handled anyway\n1 more was pruned, and cannot be replayed\n',
   );
   expect(await store.queue.count({ status: 'handled' })).toBe(8);
   const json = JSON.parse((await desk().events(['replay', '--dry-run', '--json'])).stdout);
