@@ -18,11 +18,12 @@ const kept = ({ service }: Inspected, count: number) =>
 const doneOf = ({ log }: Inspected) =>
   log.withMessage('done at the inspector').map(({ path, asked, answer }) => ({ path, asked, answer }));
 
-test('problems are groups of dead and waiting events that lead to their events, and a line where there are none', async () => {
+test('problems are groups of dead and waiting events that lead to their events and say the innermost cause, and a line where there are none', async () => {
   const inspected = await start(
     {
       media_deleted: ({ media_id: id }) => {
-        throw new Error(`archive answered 503 for ${id} after 7 ms ${MARKUP}`);
+        const cause = new Error('connect ECONNREFUSED search:9200');
+        throw new Error(`archive answered 503 for ${id} after 7 ms ${MARKUP}`, { cause });
       },
       media_updated: () => fail('é_%'.repeat(1000)),
     },
@@ -38,8 +39,14 @@ test('problems are groups of dead and waiting events that lead to their events, 
     'all have failed',
     async () => (await problems())[0]?.count === 2 && (await problems()).length === 3,
   );
+  const alike = /^Error: archive answered 503 for \* after \* ms .*: connect ECONNREFUSED search:9200$/;
   expect(await problems()).toMatchObject([
-    { status: 'pending', kind: 'media_deleted', site_id: 'jsPxIVHl', next_at: expect.any(String) },
+    {
+      status: 'pending',
+      error: expect.stringMatching(alike),
+      site_id: 'jsPxIVHl',
+      next_at: expect.any(String),
+    },
     { status: 'dead', kind: 'media_updated', error: expect.stringMatching(/^[é_%]{200}\*$/), next_at: null },
     { status: 'dead', error: expect.stringContaining('invalid payload'), count: 1, next_at: null },
   ]);
