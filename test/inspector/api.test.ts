@@ -174,9 +174,9 @@ describe('one event', () => {
   test('comes with its deliveries and steps, when it came twice and did one', async () => {
     const event = await ask('GET', `/api/events/${await idOf('kind=media_available')}`);
     expect(event).toMatchObject({ deliveries: 2, steps: [{ name: 'publish', result: { page: 'one' } }] });
-    expect(event.timeline.map(({ kind }: { kind: string }) => kind)).toEqual([
-      'media_updated',
-      'media_available',
+    expect(event.timeline).toMatchObject([
+      { kind: 'media_updated', status: 'skipped', handled_at: expect.any(String) },
+      { kind: 'media_available', handled_at: event.handled_at },
     ]);
   });
 

@@ -233,14 +233,15 @@ describe('the overview of a running service', () => {
   test('says what came last, when that was before a restart, or its count was lost', async () => {
     const database = await testDatabase(await temporaryDirectory());
     const first = await inspect({ media_available() {} }, database.env);
-    await first.deliver(notification());
+    for (const event of ['media_available', 'media_updated']) await first.deliver(notification({ event }));
     await first.settled();
     await first.service.stop();
     const second = await inspect({ media_available() {} }, database.env);
     expect(await overview(second)).toMatch(/All is well.* The newest event came/);
     expect((await second.api('/stats')).figures).toMatchObject({
-      accepted: 1,
+      accepted: 2,
       handled: 1,
+      skipped: 1, // it has no handler
       failed: 0,
       rejected: 0,
     });

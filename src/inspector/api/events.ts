@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
-import { eventJson, eventTimeOf, wholeEventJson } from '../../store/queue/lists/event-json.ts';
+import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import { isEventId, RESOURCE, STATUSES } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
@@ -76,6 +76,7 @@ export async function event({ store }: Inspected, id: string) {
       id: other.id,
       kind: other.kind,
       event_time: eventTimeOf(other),
+      handled_at: isoOrNull(other.handledAt),
       status: other.status,
     })),
   };
