@@ -3,8 +3,6 @@ import { cut } from './text.ts';
 
 /** The longest text of an error that is stored, in characters: enough for its causes, little enough for millions of attempts. */
 export const LONGEST_TEXT = 4000;
-/** Of these, how many a cause may have in the line of the error. */
-const LONGEST_CAUSE = 200;
 /** How many errors are told of one: itself, the errors of an AggregateError, and its causes. */
 const MOST_ERRORS = 5;
 /** A line of a stack with a place that is not inside of Node. */
@@ -69,7 +67,7 @@ function withCauses(error: unknown, label: string, told: Told[]): Told[] {
 function endingWith(cause: unknown, text: string): string {
   const line = headlineOf(text);
   const message = headlineOf(isError(cause) ? `${cause.message}` : textOfOne(cause));
-  return line.includes(message) ? text : `${line}: ${cut(message, LONGEST_CAUSE)}${text.slice(line.length)}`;
+  return line.includes(message) ? text : `${line}: ${message}${text.slice(line.length)}`;
 }
 
 function textOfOne(error: unknown): string {

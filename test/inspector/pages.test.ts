@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Handlers } from '../../src/dispatch/handler.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
@@ -86,6 +87,37 @@ test('the page of an event shows an error of several attempts once, whatever num
   ]);
   expect(html).toMatch(/error<\/span> 2 times/);
 });
+
+test.each([false, true])(
+  'the log of an attempt is kept if it fails, in dev always, the last 8 KB of it and nothing redacted: dev %p',
+  async (isDev) => {
+    const handlers: Handlers = {
+      media_available(_event, ctx) {
+        for (let n = 0; n < 500; n++) ctx.log.info({ n, event: 'own' }, 'early');
+        ctx.log.child({ token: 'sesame' }, { redact: ['token'] }).warn('half \ud800, nul \0');
+        throw new Error('no');
+      },
+      media_updated: (_event, ctx) => ctx.log.info('done'),
+    };
+    const inspected = await start(handlers, { RETRY_MAX_ATTEMPTS: '1' }, { isDev });
+    for (const event of ['media_available', 'media_updated'])
+      await inspected.deliver(notification({ event }));
+    await inspected.settled();
+    const logOf = async (kind: string) => {
+      const [{ id }] = (await inspected.api(`/events?kind=${kind}`)).events;
+      const [{ log }] = (await inspected.api(`/events/${id}`)).history;
+      return { log, html: await page(inspected, `/events/${id}`) };
+    };
+    const failed = await logOf('media_available');
+    expect(failed.log).toMatch(
+      /Z info early {"event":"own","n":499}\n\S+Z warn half ., nul . {"token":"\[Redacted]"}$/,
+    );
+    expect(failed.log).not.toContain('"n":400,');
+    expect(Buffer.byteLength(failed.log)).toBeLessThan(8192);
+    expect(failed.html).toContain('&quot;n&quot;:499}');
+    expect((await logOf('media_updated')).log).toEqual(isDev ? expect.stringMatching(/Z info done$/) : null);
+  },
+);
 
 describe('what was refused', () => {
   test('has the reason and the webhook, when its secret is wrong and its source is throttled, whichever process refused it', async () => {

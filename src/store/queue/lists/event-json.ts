@@ -54,9 +54,9 @@ export function eventTimeOf({ eventTime }: Pick<StoredEvent, 'eventTime'>): stri
   return eventTime === 0 ? null : iso(eventTime);
 }
 
-function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, instance }: Attempt) {
+function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, log, instance }: Attempt) {
   const times = { started_at: iso(startedAt), duration_ms: durationMs };
-  return { replay, attempt, ...times, outcome, error: error ?? null, instance };
+  return { replay, attempt, ...times, outcome, error: error ?? null, log: log ?? null, instance };
 }
 
 function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
