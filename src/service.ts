@@ -22,7 +22,7 @@ export interface ServiceOptions {
   readonly store: Promise<EventStore>;
   /** what watches the service, with a listener of its own */
   readonly admin?: Admin | undefined;
-  /** for developers: keeps the log of every attempt */
+  /** for developers: keeps the log of every attempt, and the inspector has a page to send */
   readonly isDev?: boolean | undefined;
 }
 
@@ -87,7 +87,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const days = config.RETENTION_DAYS;
   if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 
-  const inspector = await admin?.start({ ...parts, pages, wake: () => dispatcher.wake() });
+  const inspector = await admin?.start({
+    ...parts,
+    port: listener.port,
+    pages,
+    wake: () => dispatcher.wake(),
+  });
   ends.defer(() => inspector?.stop());
   ends.defer(async () => {
     phase = 'draining';

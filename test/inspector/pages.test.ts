@@ -119,6 +119,25 @@ test.each([false, true])(
   },
 );
 
+test('a page of dev sends the payload of a kind as somebody changed it, signed, and leads to its event; serve has none', async () => {
+  const inspected = await start({}, {}, { isDev: true });
+  const form = await page(inspected, '/send?kind=track_created');
+  const [, sample = ''] = /<textarea[^>]*>([^<]*)</.exec(form) ?? [];
+  const body = sample.replaceAll('&quot;', '"').replace('track001', 'mine');
+  const sent = (given: string) => inspected.post('/send?kind=track_created', { body: given });
+  const [, id] = /accepted.*href="events\/([^"]+)">its event/s.exec((await sent(body)).body) ?? [];
+  const event = await inspected.api(`/events/${id}`);
+  expect(event).toMatchObject({ kind: 'track_created', webhook_id: WEBHOOK, body });
+  expect(JSON.parse(event.body)).toMatchObject({ track_id: 'mine', site_id: 'devSite1' });
+  expect((await sent(body.replaceAll('\n', '\r\n'))).body).toContain('duplicate');
+  expect((await sent(body.replace(WEBHOOK, 'strange'))).body).toMatch(/401.*could not be verified/s);
+  expect((await sent(`[${MARKUP}]`)).body).toMatch(/400.*&lt;script/s);
+  const serving = await start();
+  const answers = [await serving.raw('/send'), await serving.post('/send', { body })];
+  expect(answers.map(({ status }) => status)).toEqual([404, 404]);
+  expect(await page(serving, '/')).not.toContain('href="send"');
+});
+
 describe('what was refused', () => {
   test('has the reason and the webhook, when its secret is wrong and its source is throttled, whichever process refused it', async () => {
     const inspected = await start({}, { REJECT_LIMIT: '2' });
