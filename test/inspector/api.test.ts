@@ -156,16 +156,13 @@ describe('one event', () => {
   test('comes with its attempts, its error and its neighbours, when its handler has given up', async () => {
     const event = await ask('GET', `/api/events/${await idOf('status=dead')}`);
     expect(event).toMatchObject({ kind: 'media_deleted', status: 'dead', late: false, steps: [] });
-    expect(event.history.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
-      'error',
-      'error',
-      'error',
-    ]);
+    expect(event.history).toHaveLength(3);
     expect(event.last_error).toMatch(
       /^Error: it never works: no page\n +at .*api\.test[\s\S]*\ncaused by: TypeError: no page/,
     );
     const { instance } = await ask('GET', '/api/stats');
-    for (const attempt of event.history) expect(attempt).toMatchObject({ instance, error: event.last_error });
+    for (const attempt of event.history)
+      expect(attempt).toMatchObject({ outcome: 'error', instance, error: event.last_error });
     expect(only(inspected.log.withMessage('event given up')).reason).toBe(event.last_error);
     const { body: page } = await inspected.raw(`/events/${event.id}`);
     expect(page.match(new RegExp(`on <span class="id">${instance}</span>`, 'g'))).toHaveLength(3);

@@ -130,7 +130,5 @@ test('handlers try shows how the handler ended, when it left an error behind, an
   expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
   const [line] = linesOf(stderr, LEFT);
   expect(line).toMatchObject({ event: JSON.parse(stdout).id });
-  expect(line?.error).toMatch(
-    /^Error: left in a timer: the cause of it\n(.*\n)+caused by: Error: the cause of it/,
-  );
+  expect(line?.error).toMatch(/^Error: left in a timer: the cause of it\n(.*\n)+caused by: Error: the cause/);
 });
