@@ -49,6 +49,10 @@ export interface AdminNeeds {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
+  /** where the receiver listens */
+  readonly port: number;
+  /** whether there is a page that sends to the receiver, for developers */
+  readonly isDev?: boolean | undefined;
   /** the pages of the app, to be mounted at `/app` */
   readonly pages?: RequestHandler | undefined;
   /** Events may be ready, such as replayed events. */

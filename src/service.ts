@@ -22,6 +22,8 @@ export interface ServiceOptions {
   readonly store: Promise<EventStore>;
   /** what watches the service, with a listener of its own */
   readonly admin?: Admin | undefined;
+  /** for developers: keeps the log of every attempt, and the inspector has a page to send */
+  readonly isDev?: boolean | undefined;
 }
 
 const FEWER =
@@ -47,11 +49,11 @@ export interface Service {
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address cannot be listened on
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, app, clock, log, admin } = options;
+  const { config, app, clock, log, admin, isDev } = options;
   await using ends = new AsyncDisposableStack();
   const store = await options.store;
   ends.defer(() => store.close());
-  const parts = { config, store, clock, log, observer: admin?.observer };
+  const parts = { config, store, clock, log, isDev, observer: admin?.observer };
 
   const keyring = new Keyring(parts);
   const admissions = admissionsOf({ ...parts, keyring });
@@ -85,7 +87,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const days = config.RETENTION_DAYS;
   if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 
-  const inspector = await admin?.start({ ...parts, pages, wake: () => dispatcher.wake() });
+  const inspector = await admin?.start({
+    ...parts,
+    port: listener.port,
+    pages,
+    wake: () => dispatcher.wake(),
+  });
   ends.defer(() => inspector?.stop());
   ends.defer(async () => {
     phase = 'draining';

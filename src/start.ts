@@ -4,7 +4,7 @@ import type { Admin } from './observer.ts';
 import type { Service, ServiceOptions } from './service.ts';
 import { engineOf, openStore } from './store/open.ts';
 
-type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
+type Options = Pick<ServiceOptions, 'config' | 'app' | 'log' | 'isDev'> & {
   /** how many lines of the log were dropped */
   readonly droppedLogLines?: () => number;
   /** false: the store has no threads of its own, so that the start takes less time; commits then hold up everything else */
@@ -15,7 +15,8 @@ type Options = Pick<ServiceOptions, 'config' | 'app' | 'log'> & {
 const KEEP_YOUNG_GENERATION = '--semi-space-growth-factor=1';
 
 /** Starts the service as the commands run it: on the machine's clock, with the inspector. At a terminal, it stops without draining. */
-export async function start({ config, app, log, droppedLogLines, threads }: Options): Promise<Service> {
+export async function start({ droppedLogLines, threads, ...options }: Options): Promise<Service> {
+  const { config } = options;
   setFlagsFromString(KEEP_YOUNG_GENERATION);
   let admin: Admin | undefined;
   const onCommit = (ms: number) => admin?.observer.committed(ms);
@@ -26,5 +27,5 @@ export async function start({ config, app, log, droppedLogLines, threads }: Opti
   const { startService } = await import('./service.ts');
   admin = (await import('./inspector/index.ts')).createInspector(systemClock, droppedLogLines);
   const own = process.stdout.isTTY ? { ...config, DRAIN_MS: 0 } : config;
-  return startService({ config: own, app, log, store, clock: systemClock, admin });
+  return startService({ ...options, config: own, store, clock: systemClock, admin });
 }

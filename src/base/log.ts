@@ -1,5 +1,5 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
-import { type LevelWithSilent, type Logger, pino } from 'pino';
+import { type LevelWithSilent, type Logger, levels, pino, symbols } from 'pino';
 import { type MonotonicClock, pause, systemClock } from './clock.ts';
 import { visible } from './text.ts';
 
@@ -154,6 +154,41 @@ export class LogDestination {
     if (lines > 0) this.#onResumed(lines);
     return chunk;
   }
+}
+
+/** How much of a log is kept, in bytes. */
+const MOST_KEPT = 8192;
+
+/**
+ * A logger like another one, which also keeps the last lines that it and its children write, 8 KB at most. As long as they write nothing it
+ * costs nothing.
+ * @param known members that each line has, and that need not be kept
+ */
+export function keepingLines(log: Logger, known: object) {
+  const lines: string[] = [];
+  let size = 0;
+  const hooks = Reflect.get(log, symbols.hooksSym);
+  const streamWrite = (line: string): string => {
+    lines.push(line);
+    size += Buffer.byteLength(line);
+    while (size > MOST_KEPT && lines.length > 1) size -= Buffer.byteLength(lines.shift() ?? '');
+    return hooks.streamWrite?.(line) ?? line;
+  };
+  const kept: Logger = Object.create(log, { [symbols.hooksSym]: { value: { ...hooks, streamWrite } } });
+  /** The lines as texts: time, level, message, and members as JSON; undefined if there are none. */
+  const text = (): string | undefined => {
+    const all = { ...log.bindings(), ...known };
+    const shown = lines.map((line) => textOfLine(line, all)).join('\n');
+    return shown === '' ? undefined : Buffer.from(shown).toString('utf8', 0, MOST_KEPT);
+  };
+  return { log: kept, text };
+}
+
+function textOfLine(line: string, known: object): string {
+  const { level, time, msg = '', pid, hostname, ...members } = JSON.parse(line);
+  const own = Object.entries(members).filter(([name, value]) => Reflect.get(known, name) !== value);
+  const rest = own.length > 0 ? ` ${JSON.stringify(Object.fromEntries(own))}` : '';
+  return `${new Date(time).toISOString()} ${levels.labels[level] ?? level} ${msg}${rest}`;
 }
 
 /** How long a line about the same thing is left out after one. */

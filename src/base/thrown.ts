@@ -10,22 +10,24 @@ const FRAME = /^\s*at (?!.*\bnode:).*:\d+:\d+\)?$/;
 
 /**
  * Any thrown value as a text of at most 4,000 characters: name, code and message, some lines of its stack, then the same of the errors
- * of an AggregateError and of its causes, each of which gets an equal share. It never throws, also if getters and proxies do.
+ * of an AggregateError and of its causes, each of which gets an equal share. The first line ends with the message of the innermost cause,
+ * which tells what is wrong where lists have one line. It never throws, also if getters and proxies do.
  */
 export function textOf(thrown: unknown): string {
   try {
     const told = withCauses(thrown, '', []);
     const share = Math.floor(LONGEST_TEXT / told.length) - 1;
-    return told.map(([label, error]) => cut(label + textOfOne(error), share)).join('\n');
+    const [first = '', ...rest] = told.map(([label, error]) => label + textOfOne(error));
+    const texts = [endingWith(told.at(-1)?.[1], first), ...rest];
+    return texts.map((text) => cut(text, share)).join('\n');
   } catch {
     return shown(thrown);
   }
 }
 
-/** The text of an error in one line: how it begins, and how each of its causes does. */
+/** The text of an error in one line. */
 export function headlineOf(text: string): string {
-  const isHead = (line: string, index: number) => index === 0 || /^(caused by|error \d+): /.test(line);
-  return text.split('\n').filter(isHead).join(' ');
+  return text.split('\n', 1).join();
 }
 
 /** Any value for people, in one line, errors by name and message. No toString and no inspect of its own runs. */
@@ -59,6 +61,13 @@ function withCauses(error: unknown, label: string, told: Told[]): Told[] {
   const parts = 'errors' in error && Array.isArray(error.errors) ? error.errors.slice(0, MOST_ERRORS) : [];
   for (const [index, part] of parts.entries()) withCauses(part, `error ${index + 1}: `, told);
   return error.cause === undefined ? told : withCauses(error.cause, 'caused by: ', told);
+}
+
+/** The text of an error whose first line ends with the message of a cause, unless it has that already. */
+function endingWith(cause: unknown, text: string): string {
+  const line = headlineOf(text);
+  const message = headlineOf(isError(cause) ? `${cause.message}` : textOfOne(cause));
+  return line.includes(message) ? text : `${line}: ${message}${text.slice(line.length)}`;
 }
 
 function textOfOne(error: unknown): string {

@@ -45,6 +45,7 @@ function linesOf(told: Stats): string[] {
     `last hour  ${namesWith({
       received: figures.accepted + figures.duplicate,
       handled: figures.handled,
+      skipped: figures.skipped,
       'runs failed': figures.failed,
       refused: figures.rejected,
       'not recorded': figures.not_recorded,

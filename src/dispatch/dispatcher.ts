@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type MonotonicClock, pauseUntilAborted, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
-import { repeatedLine } from '../base/log.ts';
+import { keepingLines, repeatedLine } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
 import { slotOf } from '../notification/kinds.ts';
 import type { Observer } from '../observer.ts';
-import type { Claim, DeadEvent, EventStore, Settlement } from '../store/event-store.ts';
+import type { AttemptOutcome, Claim, DeadEvent, EventStore, Settlement } from '../store/event-store.ts';
 import { limitsOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn, lineOf } from './process-guard.ts';
@@ -23,6 +23,8 @@ export interface DispatcherOptions {
   /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
   readonly observer?: Observer | undefined;
+  /** keeps the log of every attempt, not only of those that fail */
+  readonly isDev?: boolean | undefined;
 }
 
 /** How long new events gather before a claim, so that claims leave the database to acks in between. */
@@ -43,6 +45,9 @@ const UNSTORED = 'results that could not be stored (the log names each event, wh
 const NOT_STORED = 'cannot store a result before the stop; the event runs again once its lease has run out';
 /** At a stop, after the abort of their signals: how long handlers have to end, and their results to be stored. */
 const LAST_MS = 1500;
+
+/** The ends of attempts whose log is of no further use. */
+const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted'];
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
@@ -205,11 +210,12 @@ export class Dispatcher {
 
   async #handle(leased: Leased): Promise<void> {
     const { claim, abort } = leased;
-    const { clock, log, observer } = this.#options;
+    const { clock, log, observer, isDev } = this.#options;
     const [startedAt, began] = [clock.now(), clock.monotonic()];
     const onStoreError = (error: unknown) => this.#storeFailed('store a step of ctx.once', error, claim);
     this.#atWork.add(leased);
-    const run = await runHandler(claim, abort, { ...this.#options, onStoreError });
+    const lines = keepingLines(log, lineOf(claim));
+    const run = await runHandler(claim, abort, { ...this.#options, log: lines.log, onStoreError });
     const limit = this.#limits.find(({ kinds }) => kinds.includes(slotOf(claim.kind)));
     this.#atWork.delete(leased);
     if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
@@ -218,8 +224,9 @@ export class Dispatcher {
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
     const ms = Math.max(0, Math.round(clock.monotonic() - began));
     report(log, claim, ending);
-    const isStored = await this.#store(claim, { ...ending, startedAt, ms });
     const { status, outcome, error = '', counts } = ending;
+    const kept = isDev || !USUAL.includes(outcome) ? lines.text() : undefined;
+    const isStored = await this.#store(claim, { ...ending, startedAt, ms, log: kept });
     if (isStored && !isCutShort) observer?.ran({ kind: claim.kind, outcome, status, ms });
     if (isStored && status === 'dead')
       this.#tellDead({ ...claim, error, attempts: claim.attempts + Number(counts) });

@@ -9,8 +9,8 @@ export interface RetryPolicy {
   readonly random: () => number;
 }
 
-/** The settlement of an event, without its times. */
-export type Ending = Omit<Settlement, 'startedAt' | 'ms'>;
+/** The settlement of an event, without its times and its log. */
+export type Ending = Omit<Settlement, 'startedAt' | 'ms' | 'log'>;
 
 /**
  * The settlement of an event after a run of its handler.

@@ -19,7 +19,7 @@ import type { Scraped } from './watch/metrics.ts';
 
 /** Pages, API and metrics, behind the checks of Host, Origin and token. */
 export function adminApp(inspected: Inspected): Express {
-  const { config, clock, log, watch, pages } = inspected;
+  const { config, clock, log, watch, pages, isDev = false } = inspected;
   const app = express();
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
@@ -30,7 +30,7 @@ export function adminApp(inspected: Inspected): Express {
   app.use('/assets', express.static(join(import.meta.dirname, 'assets')));
   for (const [name, path] of Object.entries(PACKAGED))
     app.get(`/assets/${name}`, (_req, res) => res.sendFile(path, { dotfiles: 'allow' })); // such as pnpm's .pnpm
-  const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined });
+  const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined, isDev });
   if (config.ADMIN_TOKEN !== undefined) {
     const check = tokenCheck(config.ADMIN_TOKEN, config.ADMIN_READ_TOKEN);
     const count = (result: 'wrong' | 'unchecked') => watch.metrics.guessed(result);

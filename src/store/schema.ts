@@ -63,7 +63,8 @@ CREATE INDEX lanes_free ON lanes (over_limit, ready_at) WHERE lease IS NULL;
 CREATE INDEX lanes_until ON lanes (until) WHERE lease IS NOT NULL;
 CREATE TABLE attempts (
   event bigint NOT NULL, lease text NOT NULL, replay int NOT NULL, attempt int NOT NULL, instance text NOT NULL,
-  started_at bigint NOT NULL, ms bigint NOT NULL, outcome text NOT NULL, error text, PRIMARY KEY (event, lease));
+  started_at bigint NOT NULL, ms bigint NOT NULL, outcome text NOT NULL, error text, log text,
+  PRIMARY KEY (event, lease));
 CREATE TABLE steps (event bigint NOT NULL, name text ${d.bytes} NOT NULL, result text, PRIMARY KEY (event, name));
 CREATE TABLE state (
   resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL, value text NOT NULL, PRIMARY KEY (resource, name));

@@ -109,6 +109,8 @@ export interface Settlement {
   readonly outcome: AttemptOutcome;
   /** why it failed or was skipped */
   readonly error?: string | undefined;
+  /** the last lines that the handler logged */
+  readonly log?: string | undefined;
   /** with `pending`: not before so many milliseconds have passed; without it, the event is ready at once */
   readonly afterMs?: number | undefined;
   /** changes the state of the resource in the same commit */

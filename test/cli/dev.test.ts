@@ -164,6 +164,7 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
     expect(await isOpen('127.0.0.1', port)).toBe(true);
     expect(await isOpen('127.0.0.2', port)).toBe(false);
   }
+  expect((await fetch(`http://127.0.0.1:${dev.ports[1]}/send`)).status).toBe(200);
   expect(dev.output()).toContain(join(copy, 'data/dev.db'));
   expect(existsSync(join(copy, 'data/dev.db'))).toBe(true);
   expect(existsSync(join(copy, 'data/receiver.db'))).toBe(false);

@@ -52,6 +52,9 @@ async function startAtWork(more: Readonly<Record<string, string>> = {}) {
 
 test('npm start stops in order, when all its processes get SIGINT, as from a terminal, and npm passes it on', async () => {
   const { npm: started, told, ended } = await startAtWork({ SHUTDOWN_GRACE_MS: '300', DRAIN_MS: '0' });
+  const inspecting = /"url":"([^"]+)","msg":"inspecting"/;
+  await eventually('its inspector listens', () => inspecting.test(told()));
+  expect((await fetch(`${inspecting.exec(told())?.[1]}/send`)).status).toBe(404); // dev alone sends
   const group = -present(started.pid);
   process.kill(group, 'SIGINT');
   process.kill(group, 'SIGINT'); // npm alone may pass it on before the first one is taken, and so as one

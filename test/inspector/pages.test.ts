@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Handlers } from '../../src/dispatch/handler.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
@@ -18,11 +19,12 @@ const kept = ({ service }: Inspected, count: number) =>
 const doneOf = ({ log }: Inspected) =>
   log.withMessage('done at the inspector').map(({ path, asked, answer }) => ({ path, asked, answer }));
 
-test('problems are groups of dead and waiting events that lead to their events, and a line where there are none', async () => {
+test('problems are groups of dead and waiting events that lead to their events and say the innermost cause, and a line where there are none', async () => {
   const inspected = await start(
     {
       media_deleted: ({ media_id: id }) => {
-        throw new Error(`archive answered 503 for ${id} after 7 ms ${MARKUP}`);
+        const cause = new Error('connect ECONNREFUSED search:9200');
+        throw new Error(`archive answered 503 for ${id} after 7 ms ${MARKUP}`, { cause });
       },
       media_updated: () => fail('é_%'.repeat(1000)),
     },
@@ -38,8 +40,9 @@ test('problems are groups of dead and waiting events that lead to their events, 
     'all have failed',
     async () => (await problems())[0]?.count === 2 && (await problems()).length === 3,
   );
+  const alike = /^Error: archive answered 503 for \* after \* ms .*: connect ECONNREFUSED search:9200$/;
   expect(await problems()).toMatchObject([
-    { status: 'pending', kind: 'media_deleted', site_id: 'jsPxIVHl', next_at: expect.any(String) },
+    { status: 'pending', error: expect.stringMatching(alike), next_at: expect.any(String) },
     { status: 'dead', kind: 'media_updated', error: expect.stringMatching(/^[é_%]{200}\*$/), next_at: null },
     { status: 'dead', error: expect.stringContaining('invalid payload'), count: 1, next_at: null },
   ]);
@@ -62,22 +65,54 @@ test('problems are groups of dead and waiting events that lead to their events, 
   }
 });
 
-test('the page of an event shows an error of several attempts once, whatever numbers are in it', async () => {
+test('the page of an event shows an error of several attempts once, whatever numbers are in it, and the end of their logs, nothing redacted', async () => {
   let tries = 0;
-  const media_available = () => {
-    tries++;
-    throw new Error(`archive answered ${tries > 2 ? 404 : 503} after ${tries * 10} ms`);
+  const handlers: Handlers = {
+    media_available(_event, ctx) {
+      tries++;
+      for (let n = 0; n < 200; n++) ctx.log.info({ n, event: 'own' }, 'early');
+      ctx.log.child({ token: 'sesame' }, { redact: ['token'] }).warn('half \ud800, nul \0');
+      throw new Error(`archive answered ${tries > 2 ? 404 : 503} after ${tries * 10} ms`);
+    },
+    media_updated: (_event, ctx) => ctx.log.info('of no use'),
   };
-  const inspected = await start({ media_available }, { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3' });
-  await inspected.deliver(notification());
+  const inspected = await start(handlers, { RETRY_BASE_MS: '1', RETRY_MAX_ATTEMPTS: '3' });
+  for (const event of ['media_available', 'media_updated']) await inspected.deliver(notification({ event }));
   await inspected.settled();
-  const [{ id }] = (await inspected.api('/events')).events;
-  const html = await page(inspected, `/events/${id}`);
+  const eventOf = async (kind: string) =>
+    inspected.api(`/events/${(await inspected.api(`/events?kind=${kind}`)).events[0].id}`);
+  const failed = await eventOf('media_available');
+  const html = await page(inspected, `/events/${failed.id}`);
   expect(html.match(/archive answered \d+ after \d+ ms/g)).toEqual([
     'archive answered 404 after 30 ms',
     'archive answered 503 after 20 ms',
   ]);
   expect(html).toMatch(/error<\/span> 2 times/);
+  expect(html.match(/&quot;n&quot;:199}/g)).toHaveLength(3);
+  const log = /Z info early {"event":"own","n":199}\n\S+Z warn half ., nul . {"token":"\[Redacted]"}$/;
+  for (const one of failed.history) expect(one).toMatchObject({ log: expect.stringMatching(log) });
+  expect(Buffer.byteLength(failed.history[0].log)).toBeLessThan(8192);
+  expect((await eventOf('media_updated')).history).toMatchObject([{ log: null }]);
+});
+
+test('a page of dev sends the payload of a kind as somebody changed it, signed, and leads to its event; serve has none', async () => {
+  const handlers: Handlers = { track_created: (_event, ctx) => ctx.log.info('done') };
+  const inspected = await start(handlers, {}, { isDev: true });
+  const form = await page(inspected, '/send?kind=track_created');
+  const [, sample = ''] = /<textarea[^>]*>([^<]*)</.exec(form) ?? [];
+  const body = sample.replaceAll('&quot;', '"').replace('media001', 'mine');
+  const sent = (given: string) => inspected.post('/send?kind=track_created', { body: given });
+  const [, id] = /accepted.*href="events\/([^"]+)">its event/s.exec((await sent(body)).body) ?? [];
+  await inspected.settled();
+  const history = [{ outcome: 'handled', log: expect.stringMatching(/Z info done$/) }];
+  expect(await inspected.api(`/events/${id}`)).toMatchObject({ resource: 'media:mine', body, history });
+  expect((await sent(body.replaceAll('\n', '\r\n'))).body).toContain('duplicate');
+  expect((await sent(body.replace(WEBHOOK, 'strange'))).body).toMatch(/401.*could not be verified/s);
+  expect((await sent(`[${MARKUP}]`)).body).toMatch(/400.*&lt;script/s);
+  const serving = await start();
+  for (const answer of [await serving.raw('/send'), await serving.post('/send', { body })])
+    expect(answer.status).toBe(404);
+  expect(await page(serving, '/')).not.toContain('href="send"');
 });
 
 describe('what was refused', () => {

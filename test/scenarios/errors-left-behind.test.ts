@@ -55,7 +55,7 @@ function linesOf(output: string, msg: string): Line[] {
 
 test('the server goes on, when a handler leaves an error behind, names its event, or where it is from beside any, and handles others', async () => {
   const left = {
-    timer: 'Error: left in a timer\n',
+    timer: 'Error: left in a timer: the cause of it\n',
     nothing: 'undefined',
     'awaited-by-nobody': 'Error: left in a step\n',
     listener: 'Error: left in a listener\n',
@@ -130,5 +130,5 @@ test('handlers try shows how the handler ended, when it left an error behind, an
   expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
   const [line] = linesOf(stderr, LEFT);
   expect(line).toMatchObject({ event: JSON.parse(stdout).id });
-  expect(line?.error).toMatch(/^Error: left in a timer\n(.*\n)+caused by: Error: the cause of it/);
+  expect(line?.error).toMatch(/^Error: left in a timer: the cause of it\n(.*\n)+caused by: Error: the cause/);
 });

@@ -23,7 +23,7 @@ onEachEngine('settle', (stage) => {
   test.each<[Status, Partial<Settlement>, object]>([
     ['handled', {}, { handledAt: NOON + 3 }],
     ['skipped', { outcome: 'skipped', error: 'unknown kind' }, { handledAt: NOON + 3 }],
-    ['dead', { outcome: 'timeout', error: 'took 30 s' }, { handledAt: undefined }],
+    ['dead', { outcome: 'timeout', error: 'took 30 s', log: 'info asked' }, { handledAt: undefined }],
   ])('ends an event as %s, and records the start', async (status, settlement, expected) => {
     const { store } = stage;
     await recorded(store, notified());
@@ -34,7 +34,7 @@ onEachEngine('settle', (stage) => {
     expect(await store.queue.event({ id: claim.id })).toMatchObject({ status, ...counts, ...expected });
     const start = { replay: 0, attempt: 1, startedAt: NOON, durationMs: 3, instance: 'own' };
     expect(await store.queue.attempts({ id: claim.id })).toEqual([
-      { ...start, outcome: end.outcome, error: end.error },
+      { ...start, outcome: end.outcome, error: end.error, log: end.log },
     ]);
     expect(await store.queue.running({ id: claim.id })).toBeUndefined();
     expect(await stage.sql('SELECT * FROM lanes')).toEqual([]);

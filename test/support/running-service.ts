@@ -29,6 +29,7 @@ export interface RunOptions {
   /** puts another store in front of its own, which then has no threads */
   readonly wrap?: (store: EventStore) => EventStore;
   readonly inspected?: boolean;
+  readonly isDev?: boolean;
 }
 
 const running: (() => Promise<void>)[] = [];
@@ -47,6 +48,7 @@ export async function runService(
     threads = false,
     wrap = (one) => one,
     inspected,
+    isDev,
   } = options;
   const path = join(await temporaryDirectory(), 'receiver.db');
   const config = parseConfig({
@@ -63,7 +65,7 @@ export async function runService(
   const admin = inspected ? createInspector(clock) : undefined;
   const onCommit = (ms: number) => admin?.observer.committed(ms);
   const store = openStore({ ...config, clock, threads, onCommit }).then(wrap);
-  const service = await startService({ config, app, clock, log: log.log, store, admin });
+  const service = await startService({ config, app, clock, log: log.log, store, admin, isDev });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= service.stop();

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import { loadConfig } from '../../config.ts';
-import type { Attempt, StoredEvent, StoreReader } from '../../store/event-store.ts';
+import type { StoredEvent, StoreReader } from '../../store/event-store.ts';
 import { withReader } from '../../store/open.ts';
-import { attemptJson, eventJson, iso, runningJson, stateJson } from '../../store/queue/lists/event-json.ts';
+import { eventJson, iso, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import { type FilterFlags, filterOf, idOfEvent, wholeNumber, withFilter } from '../options.ts';
 import { beginning, members, printJson, say, table, write } from '../output.ts';
 
@@ -20,7 +20,9 @@ export function addListAndShow(events: Command): void {
     .action(list);
   events
     .command('show')
-    .description('Show one event with its payload, the state of its media or channel, and all its attempts.')
+    .description(
+      'Show one event with its payload, its finished steps, all its attempts, and the state of its media or channel.',
+    )
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it', idOfEvent)
     .option('--json', 'print a JSON object; its `history` has the attempts')
     .action(show);
@@ -64,30 +66,31 @@ export function eventTable(events: readonly StoredEvent[]): string {
 
 async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
   await withReader(loadConfig(command.optsWithGlobals()), async (store) => {
-    const event = await requiredEvent(store, id);
-    const attempts = await store.queue.attempts({ id });
-    const running = await store.queue.running({ id });
-    const state = stateJson(await store.queue.state({ resource: event.resource }));
-    const shown = { ...eventJson(event), running: running ? runningJson(running) : null, state };
-    if (json) return printJson({ ...shown, history: attempts.map(attemptJson) });
-    const body = event.body === undefined ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
-    await write(`${members({ ...shown, body })}\n${history(attempts)}`);
+    const event = (await wholeEventJson(store, id)) ?? unknownEvent(id);
+    if (json) return printJson(event);
+    const { history, ...shown } = event;
+    const body = event.body === null ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
+    await write(`${members({ ...shown, body })}\n${historyTable(history)}`);
   });
 }
 
 /** The event of an id. @throws KitError EVENT_UNKNOWN if it is not in the database */
 export async function requiredEvent(store: StoreReader, id: string): Promise<StoredEvent> {
-  const event = await store.queue.event({ id });
-  if (!event) throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
-  return event;
+  return (await store.queue.event({ id })) ?? unknownEvent(id);
 }
 
-function history(attempts: readonly Attempt[]): string {
+function unknownEvent(id: string): never {
+  throw new KitError('EVENT_UNKNOWN', `there is no event ${id} in this database`);
+}
+
+type Attempts = NonNullable<Awaited<ReturnType<typeof wholeEventJson>>>['history'];
+
+function historyTable(attempts: Attempts): string {
   if (attempts.length === 0) return 'no attempts\n';
-  const rows = attempts.map(({ replay, attempt, startedAt, durationMs, outcome, instance, error }) => {
+  const rows = attempts.map(({ replay, attempt, started_at, duration_ms, outcome, instance, error }) => {
     const life = replay === 0 ? 'first' : `replay ${replay}`;
     const why = beginning(headlineOf(error ?? ''), LONGEST);
-    return [life, String(attempt), iso(startedAt), `${durationMs} ms`, outcome, instance, why];
+    return [life, String(attempt), started_at, `${duration_ms} ms`, outcome, instance, why];
   });
   return table(['life', 'attempt', 'started', 'took', 'outcome', 'instance', 'error'], rows);
 }

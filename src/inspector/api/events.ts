@@ -3,13 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
-import {
-  attemptJson,
-  eventJson,
-  eventTimeOf,
-  runningJson,
-  stateJson,
-} from '../../store/queue/lists/event-json.ts';
+import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import { isEventId, RESOURCE, STATUSES } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
@@ -69,33 +63,20 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
-/**
- * One event with its attempts (`history`), the start that has not ended (`running`), its steps, the state of its media or channel now, and the
- * events around it.
- */
+/** One event with all that belongs to it, and the events around it. */
 export async function event({ store }: Inspected, id: string) {
   const [found, timeline] = await Promise.all([
-    store.queue.event({ id }),
+    wholeEventJson(store, id),
     store.queue.timeline({ id, each: NEIGHBOURS }),
   ]);
   if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
-  const [attempts, running, steps, state] = await Promise.all([
-    store.queue.attempts({ id }),
-    store.queue.running({ id }),
-    store.queue.steps({ id }),
-    store.queue.state({ resource: found.resource }),
-  ]);
   return {
-    ...eventJson(found),
-    late: found.late ?? false,
-    history: attempts.map(attemptJson),
-    running: running ? runningJson(running) : null,
-    steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
-    state: stateJson(state),
+    ...found,
     timeline: timeline.map((other) => ({
       id: other.id,
       kind: other.kind,
       event_time: eventTimeOf(other),
+      handled_at: isoOrNull(other.handledAt),
       status: other.status,
     })),
   };

@@ -7,7 +7,7 @@ import { isAway, iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
-const OF_KIND = ['accepted', 'duplicate', 'handled', 'failed'] as const;
+const OF_KIND = ['accepted', 'duplicate', 'handled', 'skipped', 'failed'] as const;
 
 /** A member for each name. */
 function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V): Record<N, V> {
@@ -99,7 +99,7 @@ export async function snapshotOf(
 }
 
 const ACK: readonly string[] = ['accepted', 'duplicate'];
-const HANDLER: readonly string[] = ['handled', 'failed'];
+const HANDLER: readonly string[] = ['handled', 'skipped', 'failed'];
 
 const among = (sums: readonly Sum[], results: readonly string[]) =>
   sumOf(sums.filter(({ result }) => results.includes(result)));

@@ -15,6 +15,7 @@ const LINES = {
   ],
   runs: [
     ['handled', 'handled', '--pico-ins-color'],
+    ['skipped', 'skipped', '--pico-muted-color'],
     ['failed', 'failed', '--pico-del-color'],
   ],
   backlog: [['backlog', 'pending', '--pico-primary']],

@@ -1,4 +1,4 @@
-import express, { Router } from 'express';
+import express, { type RequestHandler, Router } from 'express';
 import { stats } from '../api/attention.ts';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { endpointsOf } from '../api/endpoints.ts';
@@ -7,6 +7,7 @@ import { spanQuery } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
 import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
+import { sendPage } from './send-page.ts';
 
 /** Endpoints that forms ask, too, and the page that comes after. */
 const AFTER: Readonly<Record<string, (answer: Record<string, string>) => string>> = {
@@ -22,7 +23,7 @@ const AFTER: Readonly<Record<string, (answer: Record<string, string>) => string>
 /** Every page, for people. Reading works without JavaScript, and so do forms. */
 export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
-  const { store, clock, config, log } = inspected;
+  const { store, clock, config, log, isDev } = inspected;
   const pages: Readonly<Record<string, Page>> = {
     '/': async ({ query }, _res, asked) => {
       const known = await stats(inspected, asked);
@@ -48,16 +49,19 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
       kept: await quarantine(inspected),
     }),
     '/webhooks': async () => ({ view: 'webhooks', ...(await webhooks(inspected)) }),
+    ...(isDev && { '/send': sendPage(inspected) }),
   };
+  const form = express.urlencoded({ extended: false, limit: '16kb' });
   for (const [path, page] of Object.entries(pages)) {
-    router.get(path, async (req, res) => {
+    const show: RequestHandler = async (req, res) => {
       const asked = store.reports.overview();
       const [{ view, ...data }, overview] = await Promise.all([page(req, res, asked), asked]);
       const nav = { at: path.split('/')[1], dead: overview.dead, quarantined: overview.quarantined };
       render(res, view, { nav, now: clock.now(), ...data });
-    });
+    };
+    router.get(path, show);
+    if (path === '/send') router.post(path, form, show);
   }
-  const form = express.urlencoded({ extended: false, limit: '16kb' });
   for (const endpoint of endpointsOf(inspected)) {
     const next = AFTER[endpoint.path];
     if (!next) continue;

@@ -32,7 +32,7 @@ const VIEWS = join(import.meta.dirname, '../views');
 /** Sends a page, made from a view and its values. */
 export type Render = (res: Response, view: string, data: object) => void;
 
-export function renderer(shared: { readonly mayLeave: boolean; readonly hasApp: boolean }): Render {
+export function renderer(shared: Readonly<Record<'mayLeave' | 'hasApp' | 'isDev', boolean>>): Render {
   const eta = new Eta({ views: VIEWS, cache: true, autoEscape: true, rmWhitespace: false });
   const views = readdirSync(VIEWS).map((name) => join(VIEWS, name));
   const texts = new Map(views.map((path) => [path, readFileSync(path, 'utf8')]));

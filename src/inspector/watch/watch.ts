@@ -9,7 +9,15 @@ import { Metrics } from './metrics.ts';
 import { isRejection, type RejectionResult, rejectionResultOf, resultOf } from './request-results.ts';
 
 /** What statistics count: requests, runs of handlers, commits, and looks at the backlog, whose milliseconds are its pending events. */
-export const RATES = ['accepted', 'duplicate', 'rejected', 'not_recorded', 'handled', 'failed'] as const;
+export const RATES = [
+  'accepted',
+  'duplicate',
+  'rejected',
+  'not_recorded',
+  'handled',
+  'skipped',
+  'failed',
+] as const;
 export type Counter = (typeof RATES)[number] | 'commit' | 'backlog';
 
 type Counted = Omit<Stat, 'instance'>;
@@ -80,8 +88,8 @@ export class Watch implements Observer {
     this.changes++;
     this.metrics.ran(run);
     if (run.outcome === 'retry') return; // it asked to come back, and has neither ended nor failed
-    const isDone = run.status === 'handled' || run.status === 'skipped';
-    this.#count(isDone ? 'handled' : 'failed', run.ms, run.kind);
+    const { status, ms, kind } = run;
+    this.#count(status === 'handled' || status === 'skipped' ? status : 'failed', ms, kind);
   }
 
   committed(ms: number): void {

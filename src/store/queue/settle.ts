@@ -39,7 +39,7 @@ export function ending(d: Dialect) {
   const addAttempt = insert(
     d,
     'attempts',
-    'event bigint, lease text, replay int, attempt int, instance text, started_at bigint, ms bigint, outcome text, error text',
+    'event bigint, lease text, replay int, attempt int, instance text, started_at bigint, ms bigint, outcome text, error text, log text',
   );
   return async (db: Db, ends: readonly End[], now: number): Promise<void> => {
     const rows = ends.map((one) => ({

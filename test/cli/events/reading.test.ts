@@ -50,15 +50,17 @@ test.each([
   expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
 });
 
-test('shows one event, when its id is given, with what runs it, its attempts and its payload, and ends with 1 where there is none', async () => {
+test('shows one event, when its id is given, with what runs it, its steps, its attempts and its payload, and ends with 1 where there is none', async () => {
   const store = await desk().store();
   const { id } = await store.queue.record(verified());
   const owner = 'receiver-1';
   const claim = await claimOne(store, { owner });
   expect((await desk().events(['show', id])).stdout).toMatch(/^running +\{.*"instance":"receiver-1"\}$/m);
+  await store.queue.saveStep({ ...claim, name: 'publish', result: '{"page":1}' });
   await store.queue.settle(claim, SKIPPED);
   const { stdout } = await desk().events(['show', id]);
-  expect(stdout).toMatch(/^status +skipped$/m);
+  expect(stdout).toMatch(/^status +skipped$.*^late +false$/ms);
+  expect(stdout).toMatch(/^steps +\[\{"name":"publish","result":\{"page":1\}\}\]$/m);
   expect(stdout).toMatch(/^ {4}"media_id": "media-1",$/m);
   expect(stdout).toMatch(/^first +1 +\S+ +\d+ ms +skipped +receiver-1 +not for us$/m);
   const json = await desk().events(['show', id, '--json']);
@@ -67,6 +69,8 @@ test('shows one event, when its id is given, with what runs it, its attempts and
     status: 'skipped',
     body: verified().body,
     last_error: 'not for us',
+    late: false,
+    steps: [{ name: 'publish', result: { page: 1 } }],
     history: [{ replay: 0, attempt: 1, outcome: 'skipped', instance: 'receiver-1' }],
   });
   const none = await desk().events(['show', 'loyw3uqg-0123456789abcdef0123']);

@@ -1,3 +1,4 @@
+import type { StoreReader } from '../../event-store.ts';
 import type { Instance } from '../../reports/report.ts';
 import type { Quarantined, StateValue, StoredEvent } from '../../stored.ts';
 import type { Attempt, RunningStart } from './types.ts';
@@ -25,19 +26,40 @@ export function eventJson(event: StoredEvent) {
   };
 }
 
+/**
+ * One event with the start that has not ended (`running`), the state of its media or channel now, its finished steps, and its attempts
+ * (`history`); undefined if it is not in the database.
+ */
+export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: string) {
+  const event = await queue.event({ id });
+  if (!event) return undefined;
+  const [running, state, steps, attempts] = await Promise.all([
+    queue.running({ id }),
+    queue.state({ resource: event.resource }),
+    queue.steps({ id }),
+    queue.attempts({ id }),
+  ]);
+  return {
+    ...eventJson(event),
+    late: event.late ?? false,
+    running: running ? runningJson(running) : null,
+    state: stateJson(state),
+    steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
+    history: attempts.map(attemptJson),
+  };
+}
+
 /** The store writes 0 if a notification has no time. */
 export function eventTimeOf({ eventTime }: Pick<StoredEvent, 'eventTime'>): string | null {
   return eventTime === 0 ? null : iso(eventTime);
 }
 
-/** An attempt as JSON. */
-export function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, instance }: Attempt) {
+function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, log, instance }: Attempt) {
   const times = { started_at: iso(startedAt), duration_ms: durationMs };
-  return { replay, attempt, ...times, outcome, error: error ?? null, instance };
+  return { replay, attempt, ...times, outcome, error: error ?? null, log: log ?? null, instance };
 }
 
-/** A start that has not ended as JSON. */
-export function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
+function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
   return { started_at: iso(startedAt), lease_until: iso(leaseUntil), instance };
 }
 

@@ -14,8 +14,8 @@ type Id = { readonly id: string };
 export function eventReads(d: Dialect) {
   const searching = searchReads(d);
   const event = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
-  const attempts = `SELECT a.replay, a.attempt, a.started_at, a.ms AS duration_ms, a.outcome, a.error, a.instance FROM attempts a
-    JOIN events e ON e.seq = a.event WHERE e.id = $id ORDER BY a.replay, a.attempt, a.started_at`;
+  const attempts = `SELECT a.replay, a.attempt, a.started_at, a.ms AS duration_ms, a.outcome, a.error, a.log, a.instance
+    FROM attempts a JOIN events e ON e.seq = a.event WHERE e.id = $id ORDER BY a.replay, a.attempt, a.started_at`;
   const running = `SELECT l.started_at, l.until AS lease_until, l.owner AS instance
     FROM events e ${LANES} WHERE e.id = $id AND l.lease IS NOT NULL`;
   const steps =

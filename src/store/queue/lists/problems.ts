@@ -42,12 +42,15 @@ export async function problems(db: Db): Promise<Problem[]> {
 
 /** The status of an answer, such as 503, tells errors apart; 503 ms do not. */
 const isStatus = (word: string, rest: string) => /^[45]\d\d\W*$/.test(word) && !/^ m?s\b/.test(rest);
+/** So does the address that could not be reached, behind ECONNREFUSED or another such code. */
+const isAddress = (word: string, before: string) => /:\d+$/.test(word) && /\bE[A-Z]{3,} $/.test(before);
 
 /** The first line of an error with `*` for ids, numbers and times. */
 export function alike(error: string): string {
   const [line = ''] = error.split('\n');
-  const same = line.replaceAll(/[\w:.+-]+/g, (word, at: number) =>
-    /\d/.test(word) && !isStatus(word, line.slice(at + word.length)) ? '*' : word,
-  );
+  const same = line.replaceAll(/[\w:.+-]+/g, (word, at: number) => {
+    const tells = isStatus(word, line.slice(at + word.length)) || isAddress(word, line.slice(0, at));
+    return /\d/.test(word) && !tells ? '*' : word;
+  });
   return same.length > LONGEST || line.length >= 400 ? `${same.slice(0, LONGEST)}*` : same;
 }

@@ -55,6 +55,8 @@ export interface Attempt {
   readonly durationMs: number;
   readonly outcome: AttemptOutcome;
   readonly error: string | undefined;
+  /** the last lines that the handler logged, if it failed */
+  readonly log: string | undefined;
   /** the name of the process that ran it */
   readonly instance: string;
 }
