@@ -27,13 +27,14 @@ module.enableCompileCache?.(cache);
 process.env.NODE_COMPILE_CACHE ??= cache;
 // An old Node has none, and init asks it.
 Error.isError ??= (thrown) => thrown instanceof Error;
-// npm, npx and others run this in a shell. SIGTERM to them ends the shell, and no shell passes it on.
+// npm, npx and others run this in a shell. SIGTERM to them ends the shell, which does not pass it on. A server then stops at
+// `disconnect`, as Node calls the loss of a parent; other commands end at SIGTERM.
 if (process.env.npm_lifecycle_event) {
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(watch);
-    process.kill(process.pid, 'SIGTERM');
+    if (!process.emit('disconnect')) process.kill(process.pid, 'SIGTERM');
   }, 500);
   watch.unref();
 }

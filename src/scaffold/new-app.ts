@@ -159,6 +159,10 @@ export function writeNewApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp
   const manager = Object.keys(LOCKS).find((name) => isThere(LOCKS[name] ?? '')) ?? 'npm';
   if (manager !== 'npm' && !isRepository)
     byHand.push(`Dockerfile and .github/workflows/test.yml install with npm ci: have them use ${manager}`);
+  if (manager === 'pnpm' && manifest.devDependencies?.node)
+    byHand.push(
+      'pnpm stops at the install script of the package node: after pnpm install, pnpm approve-builds node',
+    );
   return { files: new Map([...done].toSorted()), byHand, manager, scripts };
 }
 
