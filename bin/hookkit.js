@@ -10,7 +10,7 @@ const packages = inKit(/\/node_modules\/[^/]+\/bin\/[^/]+$/.test(import.meta.url
 
 // Plain JavaScript that every Node can read, so that an old one gets a sentence and not a crash in native code.
 const major = Number(process.versions.node.split('.')[0]);
-// The app that it writes brings a Node.js of its own.
+// The app that it writes then has a Node.js of its own among its packages.
 const isForAnyNode = !isClone && major >= 20 && process.argv[2] === 'init';
 if (major < 24 && !isForAnyNode) {
   process.stderr.write(
@@ -25,6 +25,19 @@ if (major < 24 && !isForAnyNode) {
 const cache = fileURLToPath(new URL('.cache/hookkit', packages));
 module.enableCompileCache?.(cache);
 process.env.NODE_COMPILE_CACHE ??= cache;
+// An old Node has none, and init asks it.
+Error.isError ??= (thrown) => thrown instanceof Error;
+// npm, npx and others run this in a shell. SIGTERM to them ends the shell, which does not pass it on. A server then stops at
+// `disconnect`, as Node calls the loss of a parent; other commands end at SIGTERM.
+if (process.env.npm_lifecycle_event) {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    if (!process.emit('disconnect')) process.kill(process.pid, 'SIGTERM');
+  }, 500);
+  watch.unref();
+}
 const { run } = await import(inKit(isClone ? 'src/cli/main.ts' : 'dist/cli/main.js').href);
 process.exitCode = await run(process.argv.slice(2)); // also where a handler has set another
 
@@ -36,7 +49,7 @@ function advice() {
       return 'npm has installed the package node without its program; allow its install script, and run npm rebuild node';
     return isClone
       ? 'install a newer one (https://nodejs.org), or run npm ci without --omit=dev, which installs one for npx and npm'
-      : 'install a newer one (https://nodejs.org), or one for npx and npm scripts in this folder: npm install node@24';
+      : 'install a newer one (https://nodejs.org), or one for npx and npm scripts in this folder: npm install --save-dev node@24';
   }
   if (!process.env.npm_execpath) return 'use npx hookkit';
   return `npm has found ${process.execPath} first; use ${own} ${fileURLToPath(import.meta.url)}`;

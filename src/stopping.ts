@@ -21,7 +21,7 @@ export interface CloseOptions {
 }
 
 /**
- * At SIGTERM, Ctrl-C or the end of the terminal, closes, and then ends the process. Another signal ends it at once, unless it
+ * At SIGTERM, Ctrl-C or the end of the terminal or of npm, closes, and then ends the process. Another signal ends it at once, unless it
  * comes within a second, as one that npm passes on does.
  */
 export function closeAtSignal({ delay, close, onCutShort }: CloseOptions): void {
@@ -44,6 +44,7 @@ export function closeAtSignal({ delay, close, onCutShort }: CloseOptions): void 
   };
   // They are never removed: at a moment without a listener, a signal would end the process.
   for (const signal of SIGNALS) process.on(signal, take);
+  process.once('disconnect', () => firstAt ?? take('SIGTERM')); // the parent has ended, which is no second signal
 }
 
 export interface StopOptions {

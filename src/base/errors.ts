@@ -26,8 +26,6 @@ export type ErrorCode =
   | 'HANDLERS_UNUSABLE'
   /** What the `start` or the `routes` of an app threw. */
   | 'APP_FAILED'
-  /** Files that a command would write are there already. */
-  | 'FILES_EXIST'
   /** The output of a command cannot be written. */
   | 'OUTPUT_FAILED'
   /** Stopped by Ctrl-C or SIGTERM. */

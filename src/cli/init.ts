@@ -4,7 +4,8 @@ import { recipeNames, writeNewApp } from '../scaffold/new-app.ts';
 import { line, print } from './output.ts';
 
 const HELP = `
-The command overwrites nothing: if a file is in the way, it names the file and writes nothing.
+The command completes package.json, leaves every other file that is there alone, and says what is left to do by hand. A folder with code
+of its own (a src, a file of JavaScript or TypeScript, or dependencies beside the kit) gets handlers, a test and scripts, and nothing else.
 
 Recipes, which docs/patterns.md describes: ${recipeNames().join(', ')}`;
 
@@ -22,8 +23,15 @@ export function addInit(program: Command): void {
 async function init(dir: string, flags: { recipe?: string; kit?: string }): Promise<void> {
   const cwd = process.cwd();
   const folder = resolve(dir);
-  const paths = writeNewApp({ folder, cwd, ...flags }).map((path) => `  ${path}\n`);
-  const enter = folder === cwd ? '' : `  cd '${line(relative(cwd, folder))}'\n`;
-  await print(`${line(folder)} has now:\n${paths.join('')}\nNow:`);
-  await print(`${enter}  npm install\n  npm test\n  npm run dev`);
+  const { files, byHand, manager, scripts } = writeNewApp({ folder, cwd, ...flags });
+  const done = [...files].map(([path, what]) => `  ${what.padEnd(10)}  ${line(path)}\n`).join('');
+  await print(`In ${line(folder)}:\n${done}`);
+  if (byHand.length > 0) await print(`By hand:\n${byHand.map((what) => `  ${line(what)}\n`).join('')}`);
+  const runs = [
+    ...(scripts.includes('test') ? ['test'] : []),
+    ...(scripts.includes('dev') ? ['run dev'] : []),
+  ];
+  const next = ['install', ...runs].map((command) => `  ${manager} ${command}`);
+  const enter = folder === cwd ? [] : [`  cd '${line(relative(cwd, folder))}'`];
+  await print(['Now:', ...enter, ...next].join('\n'));
 }

@@ -1,9 +1,18 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
+import { isDeepStrictEqual } from 'node:util';
 import { KitError, messageOf } from '../base/errors.ts';
-import { isPackage, KIT, kitFolder, kitVersion } from '../base/program.ts';
+import { KIT, kitFolder } from '../base/program.ts';
+import { completed, findKit, type Manifest, manifestIn } from './manifest.ts';
 
 const TEMPLATES = fileURLToPath(new URL('templates/', kitFolder));
 const RECIPES = join(import.meta.dirname, '../recipes');
@@ -14,6 +23,8 @@ const NAMES: Readonly<Record<string, string>> = {
   gitignore: '.gitignore',
   dockerignore: '.dockerignore',
   'env.example': '.env.example',
+  nvmrc: '.nvmrc',
+  'github/workflows/test.yml': '.github/workflows/test.yml',
 };
 
 /**
@@ -21,7 +32,7 @@ const NAMES: Readonly<Record<string, string>> = {
  * @param recipe begins with this recipe and its test, in place of the example
  * @throws KitError INPUT_INVALID if there is no such recipe
  */
-function appFiles(recipe: string | undefined): Map<string, string> {
+function appFiles(recipe?: string): Map<string, string> {
   const files = templates('app');
   if (recipe === undefined) return files;
   const names = recipeNames();
@@ -52,89 +63,116 @@ function templates(folder: string): Map<string, string> {
   return new Map(paths.map((path) => [NAMES[path] ?? path, readFileSync(join(root, path), 'utf8')]));
 }
 
-/** What `npm install` makes of package.json where there is none. Anything more is somebody's. */
-const OF_NPM = ['dependencies', 'devDependencies', 'optionalDependencies', 'allowScripts'];
+/** What the kit needs in a file that is left alone. */
+const NEEDS: Readonly<Record<string, string>> = {
+  '.gitignore': 'the lines node_modules/, data/ and .env',
+  'tsconfig.json': '"module": "nodenext", "noEmit" and "allowImportingTsExtensions"',
+};
 
-const table = z.record(z.string(), z.unknown()).optional();
-const dependencies = z.record(z.string(), z.string()).optional();
-const manifest = z.looseObject({
-  scripts: table,
-  dependencies,
-  devDependencies: dependencies,
-  allowScripts: table,
-});
-type Manifest = z.infer<typeof manifest>;
+/** The lock files of other package managers than npm. */
+const LOCKS: Readonly<Record<string, string>> = { pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock' };
+
+const CODE = /^src$|\.[cm]?[jt]sx?$/;
+
+/** Whether a folder is a repository with code of its own: a src, a file of code, or a dependency beside the kit. */
+function hasCode(folder: string, manifest: Manifest | undefined): boolean {
+  const others = Object.keys(manifest?.dependencies ?? {}).filter((name) => name !== KIT);
+  return others.length > 0 || (existsSync(folder) && readdirSync(folder).some((name) => CODE.test(name)));
+}
+
+/** What a repository gets of them: a folder of handlers with their tests, which are ES modules, whatever else is there. */
+function ofRepository(files: ReadonlyMap<string, string>, type: unknown): Map<string, string> {
+  const sources = [...files].filter(([path]) => path.startsWith('src/'));
+  const moved = sources.map(([path, text]): [string, string] => [
+    path.replace('src/handlers.ts', 'src/index.ts').replace('src/', 'src/handlers/'),
+    text.replaceAll("'./handlers.ts'", "'./index.ts'"),
+  ]);
+  if (type !== 'module') moved.push(['src/handlers/package.json', '{ "type": "module" }\n']);
+  return new Map(moved);
+}
 
 export interface NewAppOptions {
   /** an absolute path; the folder need not be there */
   readonly folder: string;
-  /** what a path in `kit` counts from */
+  /** what a path in `kit` counts from, and where the command was typed */
   readonly cwd: string;
   readonly recipe?: string | undefined;
   /** where npm finds the kit; without it, from where the running one was installed */
   readonly kit?: string | undefined;
 }
 
-/**
- * Writes an app of its own into a folder, and overwrites nothing that is somebody's.
- * @returns the path of each file in the folder
- * @throws KitError INPUT_INVALID if there is no such recipe, if the folder's package.json is none, or in a clone without `kit`;
- *   FILES_EXIST if files are in the way, of which nothing is written then; OUTPUT_FAILED if the system refuses to write
- */
-export function writeNewApp({ folder, cwd, recipe, kit }: NewAppOptions): readonly string[] {
-  const files = appFiles(recipe);
-  const former = manifestIn(folder);
-  const spec = kit === undefined ? specOfKit(folder, former) : specFor(folder, cwd, kit);
-  const own: Manifest = JSON.parse(files.get('package.json') ?? '{}');
-  const both = { name: nameFor(folder), ...merged(own, former ?? {}, spec) };
-  files.set('package.json', `${JSON.stringify(both, null, 2)}\n`);
-  const isOfNpm = former && Object.keys(former).every((name) => OF_NPM.includes(name));
-  const paths = [...files.keys()].toSorted();
-  const inTheWay = paths.filter(
-    // A link that leads nowhere is there, too: what is written would come elsewhere.
-    (path) =>
-      lstatSync(join(folder, path), { throwIfNoEntry: false }) && !(path === 'package.json' && isOfNpm),
-  );
-  if (inTheWay.length > 0) {
-    const listed = inTheWay.map((path) => `\n  ${path}`).join('');
-    throw new KitError('FILES_EXIST', `nothing was written, as files are in the way in ${folder}:${listed}`);
-  }
-  for (const [path, text] of files) write(join(folder, path), text);
-  return paths;
+type Done = 'written' | 'completed' | 'left alone';
+
+export interface NewApp {
+  /** what became of each file, by its path */
+  readonly files: ReadonlyMap<string, Done>;
+  /** what is left to do by hand, a sentence each */
+  readonly byHand: readonly string[];
+  /** what installs packages and runs scripts: npm, or what has a lock file there */
+  readonly manager: string;
+  /** the scripts in package.json that are the kit's */
+  readonly scripts: readonly string[];
 }
 
-function write(path: string, text: string): void {
+/**
+ * Writes an app of its own into a folder. It completes package.json, and leaves every other file that is there alone. A
+ * repository with code of its own gets handlers, a test and scripts, and nothing else.
+ * @throws KitError INPUT_INVALID, and nothing is written, if there is no such recipe, if the folder's package.json is none, if `kit`
+ *   is a folder, or in a clone without `kit`; OUTPUT_FAILED if the system refuses to write
+ */
+export function writeNewApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp {
+  const isThere = (path: string) => lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined;
+  const all = appFiles(recipe);
+  const former = manifestIn(folder);
+  const isRepository = hasCode(folder, former);
+  const { spec, packed } = findKit({ folder, cwd, kit, former, isRepository });
+  const own: Manifest = JSON.parse(all.get('package.json') ?? '{}');
+  all.delete('package.json');
+  const { manifest, scripts, byHand } = completed({ own, former, isRepository, spec });
+  const files = isRepository ? ofRepository(all, manifest.type) : all;
+  const hasHandlers = ['src/handlers.ts', 'src/handlers/index.ts'].some(isThere);
+
+  const done = new Map<string, Done>();
+  for (const [path, text] of files) {
+    // A link that leads nowhere is there, too: what is written would come elsewhere.
+    if (isThere(path)) done.set(path, 'left alone');
+    else if (!(hasHandlers && path.startsWith('src/'))) {
+      write(join(folder, path), (to) => writeFileSync(to, text));
+      done.set(path, 'written');
+    }
+  }
+  if (isDeepStrictEqual(former, manifest)) done.set('package.json', 'left alone');
+  else {
+    const named = { ...(former ? {} : { name: nameFor(folder) }), ...manifest };
+    write(join(folder, 'package.json'), (to) => writeFileSync(to, `${JSON.stringify(named, null, 2)}\n`));
+    done.set('package.json', former ? 'completed' : 'written');
+  }
+  if (packed !== undefined && !isThere(basename(packed))) {
+    write(join(folder, basename(packed)), (to) => copyFileSync(packed, to));
+    done.set(basename(packed), 'written');
+  }
+  if (hasHandlers) byHand.push('Your handlers stay; the example and its test were not written');
+  for (const [path, what] of Object.entries(NEEDS))
+    if (isThere(path) && done.get(path) !== 'written') byHand.push(`${path} needs ${what}`);
+  if (recipe && done.get('.env.example') !== 'written')
+    byHand.push(`.env needs the settings that node_modules/${KIT}/dist/recipes/${recipe}.ts names`);
+  const manager = Object.keys(LOCKS).find((name) => isThere(LOCKS[name] ?? '')) ?? 'npm';
+  if (manager !== 'npm' && !isRepository)
+    byHand.push(`Dockerfile and .github/workflows/test.yml install with npm ci: have them use ${manager}`);
+  if (manager === 'pnpm' && manifest.devDependencies?.node)
+    byHand.push(
+      'pnpm stops at the install script of the package node: after pnpm install, pnpm approve-builds node',
+    );
+  return { files: new Map([...done].toSorted()), byHand, manager, scripts };
+}
+
+function write(path: string, doWrite: (path: string) => void): void {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
+    doWrite(path);
   } catch (cause) {
     throw new KitError('OUTPUT_FAILED', `cannot write ${path}: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** The package.json of a folder, if it has one. @throws KitError INPUT_INVALID if it is not one: it would be lost */
-function manifestIn(folder: string): Manifest | undefined {
-  const path = join(folder, 'package.json');
-  if (!existsSync(path)) return undefined;
-  try {
-    const read = JSON.parse(readFileSync(path, 'utf8'));
-    manifest.parse(read);
-    return read; // with its members in their order
-  } catch (cause) {
-    throw new KitError('INPUT_INVALID', `cannot read ${path}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-/** The new package.json, with what a former one has beyond it: versions that somebody has chosen stay. */
-function merged(own: Manifest, former: Manifest, spec: string): Manifest {
-  return {
-    ...former,
-    ...own,
-    scripts: { ...former.scripts, ...own.scripts },
-    dependencies: { ...own.dependencies, ...former.dependencies, [KIT]: spec },
-    devDependencies: { ...own.devDependencies, ...former.devDependencies },
-    allowScripts: { ...own.allowScripts, ...former.allowScripts },
-  };
 }
 
 /** A valid name of a package, after the folder. */
@@ -144,31 +182,4 @@ function nameFor(folder: string): string {
     .replaceAll(/[^a-z\d-]+/g, '-')
     .replaceAll(/^-+|-+$/g, '');
   return name === '' || name === KIT ? 'receiver' : name;
-}
-
-/**
- * Where npm is to find the kit: where the running one was installed from.
- * @throws KitError INPUT_INVALID in a clone, which was not installed
- */
-function specOfKit(folder: string, former: Manifest | undefined): string {
-  const own = former?.dependencies?.[KIT];
-  if (own !== undefined) return own;
-  if (!isPackage) throw new KitError('INPUT_INVALID', OF_CLONE);
-  const root = resolve(fileURLToPath(kitFolder), '../..');
-  const { dependencies, devDependencies } = manifestIn(root) ?? {};
-  const spec = dependencies?.[KIT] ?? devDependencies?.[KIT];
-  return spec === undefined ? `^${kitVersion}` : specFor(folder, root, spec);
-}
-
-const OF_CLONE = `this is a clone of the kit: handlers are in its src/handlers/. For a repository of your own, pack the kit here:
-  npm pack
-Then, in a new folder, with the path of the file that npm pack has named:
-  npm install PATH
-  npx hookkit init`;
-
-/** A path counts from the folder of the app, wherever it was given. */
-function specFor(folder: string, from: string, spec: string): string {
-  const path = spec.replace(/^file:/, '');
-  const isPath = path !== spec || /^[./]/.test(spec) || existsSync(resolve(from, spec));
-  return isPath ? `file:${relative(folder, resolve(from, path))}` : spec;
 }

@@ -17,7 +17,9 @@ const run = promisify(execFile);
 const FILES = [
   '.dockerignore',
   '.env.example',
+  '.github/workflows/test.yml',
   '.gitignore',
+  '.nvmrc',
   'Dockerfile',
   'README.md',
   'package.json',
@@ -47,7 +49,7 @@ test('init writes an app and says what comes next, when the folder is empty or n
   const here = await init();
   expect(here).toMatchObject({ code: 0, stderr: '' });
   expect(filesIn(folder)).toEqual(FILES);
-  for (const path of [...FILES, 'npm run dev']) expect(here.stdout).toContain(`  ${path}\n`);
+  for (const path of [...FILES, 'npm run dev']) expect(`${here.stdout}\n`).toContain(`  ${path}\n`);
 
   const inside = await init('my receiver/of Mine');
   expect(inside.stdout).toContain("  cd 'my receiver/of Mine'\n  npm install\n");
@@ -55,19 +57,60 @@ test('init writes an app and says what comes next, when the folder is empty or n
   expect(JSON.parse(read('my receiver/of Mine/package.json')).name).toBe('of-mine');
 });
 
-test('init writes nothing, names what is in the way and ends with 1, when files are there', async () => {
-  mkdirSync(join(folder, 'src'));
-  writeFileSync(join(folder, 'src/handlers.ts'), 'mine');
+test('init completes package.json and leaves other files alone, when npm or a person has begun', async () => {
+  const script = 'echo "Error: no test specified" && exit 1';
+  const begun = { name: 'mine', license: 'MIT', type: 'commonjs', scripts: { test: script, start: 'own' } };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(begun));
+  writeFileSync(join(folder, '.gitignore'), 'mine');
   symlinkSync('nowhere', join(folder, 'tsconfig.json'));
-  writeFileSync(join(folder, 'package.json'), '{ "name": "mine", "license": "MIT" }');
-  const { code, stdout, stderr } = await init();
-  expect(code).toBe(1);
-  expect(stdout).toBe('');
-  expect(stderr).toMatch(
-    /nothing was written.*:\n {2}package\.json\n {2}src\/handlers\.ts\n {2}tsconfig\.json\n/,
-  );
-  expect(filesIn(folder)).toEqual(['package.json', 'src/handlers.ts']);
-  expect(read('src/handlers.ts')).toBe('mine');
+  const { code, stdout } = await init();
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/ {2}completed +package\.json\n/);
+  for (const path of ['.gitignore', 'tsconfig.json']) expect(stdout).toContain(`  left alone  ${path}\n`);
+  expect(stdout).toMatch(/By hand:\n.*script start.*hookkit serve\n.*\.gitignore needs the lines.*data\//);
+  expect(filesIn(folder)).toEqual(FILES.filter((path) => path !== 'tsconfig.json'));
+  expect(read('.gitignore')).toBe('mine');
+  const { devDependencies, ...manifest } = JSON.parse(read('package.json'));
+  expect(Object.keys(devDependencies)).not.toContain('node');
+  expect(manifest).toMatchObject({ name: 'mine', license: 'MIT', type: 'module', engines: { node: '>=24' } });
+  expect(manifest.scripts).toMatchObject({
+    start: 'own',
+    dev: 'hookkit dev',
+    test: expect.stringMatching('node'),
+  });
+});
+
+test('init gives a repository with code of its own handlers, a test and scripts, and nothing else', async () => {
+  const kept = { name: 'mine', scripts: { test: 'jest' }, dependencies: { express: '5.3.0' } };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(kept));
+  mkdirSync(join(folder, 'src'));
+  writeFileSync(join(folder, 'src/index.js'), 'mine');
+  expect((await init()).stdout).toMatch(/script test; the kit's is: node --test/);
+  const ours = ['handlers.test.ts', 'index.ts', 'package.json'].map((name) => `src/handlers/${name}`);
+  expect(filesIn(folder)).toEqual(['package.json', ...ours, 'src/index.js']);
+  expect(JSON.parse(read('package.json'))).toEqual({
+    ...kept,
+    scripts: { test: 'jest', dev: 'hookkit dev', start: 'hookkit serve' },
+    dependencies: { express: '5.3.0', 'webhook-receiver-kit': '1.2.3' },
+  });
+  writeFileSync(join(folder, ours[1] ?? ''), 'mine');
+  rmSync(join(folder, ours[0] ?? ''));
+  expect((await init()).stdout).toContain('Your handlers stay');
+  expect(filesIn(folder)).toEqual(['package.json', ...ours.slice(1), 'src/index.js']);
+  expect(read(ours[1] ?? '')).toBe('mine');
+});
+
+test('init takes a packed kit into the folder, where its Dockerfile finds it, and no folder as a kit', async () => {
+  writeFileSync(join(folder, 'kit-1.2.3.tgz'), 'packed');
+  expect((await callCli(['init', 'app', '--kit', './kit-1.2.3.tgz'], { cwd: folder })).code).toBe(0);
+  expect(read('app/kit-1.2.3.tgz')).toBe('packed');
+  const { dependencies } = JSON.parse(read('app/package.json'));
+  expect(dependencies).toEqual({ 'webhook-receiver-kit': 'file:kit-1.2.3.tgz' });
+  const { code, stderr } = await callCli(['init', 'other', '--kit', './app'], { cwd: folder });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching('app is no packed kit.*npm pack'),
+  });
 });
 
 test('init says how to begin, when it is run in a clone, and names the recipes, when there is none of that name', async () => {
@@ -81,14 +124,15 @@ test('init says how to begin, when it is run in a clone, and names the recipes, 
 });
 
 describe('an app', () => {
-  /** The app of the example, and one for each recipe, beside each other. */
-  const apps = ['example', ...recipes];
+  /** The app of the example, one for each recipe, and a repository that has CommonJS, beside each other. */
+  const apps = ['example', ...recipes, 'repository'];
   let place: string;
 
   beforeAll(async () => {
     place = await temporaryDirectory();
     for (const app of apps) {
-      const recipe = app === 'example' ? {} : { recipe: app };
+      const recipe = recipes.includes(app) ? { recipe: app } : {};
+      if (app === 'repository') mkdirSync(join(place, app, 'src'), { recursive: true });
       writeNewApp({ folder: join(place, app), cwd: place, kit: '1.2.3', ...recipe });
     }
     // As npm installs it from a folder: a link to it, and its packages.

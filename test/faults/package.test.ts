@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { exchangeManifest } from '../../pack/clone-manifest.ts';
 import { eventually } from '../support/eventually.ts';
@@ -90,6 +90,8 @@ function startIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
   };
 }
 
+/** Whether the Node of the system is older than the kit's, so that an app needs one of its own. */
+const isOld = Number(/\d+/.exec(runIn(tmpdir(), 'node --version').stdout)) < 24;
 /** Whether npm gets packages from a registry or from what it has kept of one. */
 const view = 'npm view node@24.21.0 version --fetch-retries=0 --fetch-timeout=20000';
 const isPossible = runIn(tmpdir(), view).code === 0;
@@ -168,10 +170,12 @@ withPackages(
     expect(mustRunIn(app, 'npx hookkit --version')).toContain(version);
     expect(mustRunIn(app, 'npm test')).toMatch(/pass 2\n.*fail 0\n/);
     expect(mustRunIn(app, 'npx tsc')).toBe('');
-    expect(JSON.parse(readFileSync(join(app, 'package.json'), 'utf8')).dependencies).toEqual({
-      node: '24.21.0',
-      'webhook-receiver-kit': `file:../${tarball.slice(place.length + 1)}`,
-    });
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'));
+    expect(dependencies).toEqual({ 'webhook-receiver-kit': `file:${basename(tarball)}` });
+    expect('node' in devDependencies).toBe(isOld);
+    writeFileSync(join(place, 'package.json'), '{');
+    expect(runIn(app, 'npx hookkit init ..').stderr).toMatch(/^hookkit: cannot read \S+package\.json: /m);
+    rmSync(join(place, 'package.json'));
     expect(readdirSync(join(app, 'node_modules/.cache'))).toContain('hookkit');
   },
 );
@@ -201,10 +205,10 @@ withPackages(
   },
 );
 
-/** What a module of the app prints, run by the Node that the app has. */
+/** What a module of the app prints. */
 async function printedBy(code: string): Promise<string> {
   writeFileSync(join(app, 'script.mjs'), code);
-  return runIn(app, 'node_modules/.bin/node script.mjs').stdout;
+  return runIn(app, `'${process.execPath}' script.mjs`).stdout;
 }
 
 withPackages(
@@ -287,7 +291,9 @@ withPackages(
   async () => {
     mustRunIn(app, 'npm install --omit=dev');
     expect(existsSync(join(app, 'node_modules/typescript'))).toBe(false);
-    const env = { ...PORTS, WEBHOOK_SECRET: SECRET };
+    // In production the first Node is of the kit's version.
+    const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+    const env = { ...PORTS, PATH, WEBHOOK_SECRET: SECRET };
     const server = startIn(app, 'npx hookkit serve', env);
     const admin = await server.printed(/"url":"(http:[^"]+)","msg":"inspecting"/);
     const port = await server.printed(/"port":(\d+),"path"/);
@@ -307,7 +313,7 @@ withPackages(
     expect(doctor).toMatch(/ok +node +Node\.js 24/);
     expect(doctor).not.toMatch(/FAIL/);
     await server.interrupt();
-    expect(mustRunIn(app, 'npx hookkit demo --once', { ADMIN_PORT: '0' })).toContain(
+    expect(mustRunIn(app, 'npx hookkit demo --once', { PATH, ADMIN_PORT: '0' })).toContain(
       'All 13 kinds were delivered',
     );
   },
