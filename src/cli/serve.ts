@@ -3,6 +3,7 @@ import { openLog } from '../base/log.ts';
 import { loadConfig } from '../config.ts';
 import { loadDefinition, readApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
+import { doubtsOf } from '../examination.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 import { watchLoop } from './loop-watch.ts';
@@ -28,13 +29,12 @@ async function serve(_: object, command: Command): Promise<void> {
   const { log } = output;
   const guard = guardProcess(log);
   const definition = await loadDefinition(config, say);
+  for (const reason of doubtsOf(flags, definition))
+    log.warn({ reason }, 'a setting may not be what is meant');
   const loaded = readApp(definition, config);
   const app = { ...loaded, handlers: watchLoop(loaded.handlers, log) };
   const service = await start({ config, app, log, droppedLogLines: output.dropped });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   const delay = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   stopInOrder({ output, guard, delay, stop: () => service.stop() });
-  const { doubtsOf } = await import('../examination.ts'); // the start need not wait for it
-  for (const reason of doubtsOf(flags, definition))
-    log.warn({ reason }, 'a setting may not be what is meant');
 }
