@@ -197,7 +197,7 @@ describe('an environment', () => {
 });
 
 test.each(fileNames)(
-  '%s names a file with the secret, and a line break at its end does not count',
+  '%s names a file with the secret; a line break at its end does not count',
   async (file) => {
     const name = file.replace(/_FILE$/, '') as keyof typeof VALUES;
     const { valid, parsed = valid } = VALUES[name];
@@ -208,13 +208,10 @@ test.each(fileNames)(
       writeFileSync(path, `${valid}${end}`);
       expect(parseConfig(env)[name]).toEqual(parsed);
     }
-    expect(mistakesOf({ ...env, [name]: valid })).toContain(
-      `  ${name}: is set, and ${file} too: set one of them`,
-    );
+    const both = mistakesOf({ ...env, [name]: valid });
+    expect(both).toContain(`  ${name}: is set, and ${file} too: set one of them`);
     writeFileSync(path, ''); // a mount that failed is no default
-    expect(mistakesOf({ ...env, PORT: 'x' })).toMatch(
-      /has 2 mistakes:\n {2}PORT.*\n {2}\w+: the given value \(not shown\)/,
-    );
+    expect(mistakesOf(env)).toContain(`  ${name}: the given value (not shown) is not valid`);
   },
 );
 

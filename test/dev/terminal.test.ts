@@ -40,11 +40,8 @@ test('r has the last events handled again, R their steps too, and each end is to
     );
     expect([runs, steps]).toEqual(expected);
   }
-  const told = [
-    { msg: 'its own line' },
-    { msg: expect.stringMatching(/^media_available media1 handled in \d+ ms$/) },
-  ];
-  expect(entries()).toMatchObject([...told, ...told, ...told]);
+  const told = ['its own line', expect.stringMatching(/^media_available media1 handled in \d+ ms$/)];
+  expect(entries().map(({ msg }) => msg)).toEqual([...told, ...told, ...told]);
   await service.stop();
 });
 
