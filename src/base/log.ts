@@ -19,13 +19,7 @@ export const logFormat = {
 };
 
 /** The log of this process, and the fate of its lines. */
-export interface Log {
-  readonly log: Logger;
-  /** how many lines were dropped since the start */
-  dropped(): number;
-  /** Resolves once every line is written, or after a second: to be awaited before the process ends. */
-  flush(): Promise<void>;
-}
+export type Log = ReturnType<typeof openLog>;
 
 /**
  * The log on stdout, as a JSON object a line. Logging never blocks, throws or fills the memory, whatever stdout leads to.
@@ -34,13 +28,20 @@ export interface Log {
 export function openLog(
   { LOG_LEVEL: level }: { readonly LOG_LEVEL: LevelWithSilent },
   render?: (line: string) => string,
-): Log {
+) {
   const destination = new LogDestination(neverBlocking(), (lines) =>
     log.warn({ lines }, 'log lines were dropped'),
   );
   process.once('exit', () => destination.writeRest());
-  const log = pino({ level, ...logFormat, ...(render && { hooks: { streamWrite: render } }) }, destination);
-  return { log, dropped: () => destination.dropped, flush: () => destination.flush() };
+  const hooks = { streamWrite: render ?? visible };
+  const log: Logger = pino({ level, ...logFormat, hooks }, destination);
+  return {
+    log,
+    /** How many lines were dropped since the start. */
+    dropped: () => destination.dropped,
+    /** Resolves once every line is written, or after a second: to be awaited before the process ends. */
+    flush: () => destination.flush(),
+  };
 }
 
 /**
@@ -51,10 +52,8 @@ function neverBlocking(): number {
   if (fstatSync(STDOUT).isFile()) return STDOUT;
   try {
     // Opened again, it has flags of its own: those of stdout are shared with the shell and with every other program there.
-    return openSync(
-      `/proc/self/fd/${STDOUT}`,
-      constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY,
-    );
+    const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY;
+    return openSync(`/proc/self/fd/${STDOUT}`, flags);
   } catch {
     // A socket, as under systemd; another user's pipe; not Linux. Asked for, the stream makes it non-blocking.
     return process.stdout.fd;
@@ -166,12 +165,10 @@ const MOST_KEPT = 8192;
  */
 export function keepingLines(log: Logger, known: object) {
   const lines: string[] = [];
-  let size = 0;
   const hooks = Reflect.get(log, symbols.hooksSym);
   const streamWrite = (line: string): string => {
     lines.push(line);
-    size += Buffer.byteLength(line);
-    while (size > MOST_KEPT && lines.length > 1) size -= Buffer.byteLength(lines.shift() ?? '');
+    while (lines.length > 1 && Buffer.byteLength(lines.join('')) > MOST_KEPT) lines.shift();
     return hooks.streamWrite?.(line) ?? line;
   };
   const kept: Logger = Object.create(log, { [symbols.hooksSym]: { value: { ...hooks, streamWrite } } });
