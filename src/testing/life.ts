@@ -68,6 +68,8 @@ export class Life {
   readonly #over = Promise.withResolvers<undefined>();
   #state: 'alive' | 'stopped' | 'crashed' = 'alive';
   readonly #underWay = { calls: 0, handlers: 0 };
+  /** how many handlers, and calls of the store, have ended */
+  ended = 0;
   #dispatcher: Dispatcher | undefined;
   #server: LocalServer | undefined;
   readonly #opened = new AsyncDisposableStack();
@@ -170,6 +172,7 @@ export class Life {
       return await work();
     } finally {
       this.#underWay[what]--;
+      this.ended++;
     }
   }
 

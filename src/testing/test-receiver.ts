@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { pause, systemClock } from '../base/clock.ts';
 import { durationOf } from '../base/duration.ts';
 import { visibleLog } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
@@ -20,6 +19,7 @@ import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { appOf, configOf, type KitOptions } from './kit-options.ts';
 import { Life } from './life.ts';
+import { machine } from './virtual-timers.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -440,14 +440,16 @@ export class TestReceiver {
   /** Resolves when no handler is at work, or one waits for virtual time to pass. */
   async #rest(): Promise<void> {
     const { patienceMs = 3000 } = this.#options;
-    const until = systemClock.monotonic() + patienceMs;
+    let ended = -1;
+    let until = 0;
     await this.#quiet();
     while (this.#life.isAtWork && this.#waitsUntil <= this.now()) {
+      if (this.#life.ended !== ended) [ended, until] = [this.#life.ended, machine.monotonic() + patienceMs];
       const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
       const kinds = [...this.#life.leftBehind.running].map(({ kind }) => kind).join(', ') || 'a dead event';
-      if (systemClock.monotonic() > until)
+      if (machine.monotonic() > until)
         throw new Error(`the handler of ${kinds} has not ended in ${patienceMs} ms: ${advice}`);
-      await pause(systemClock, 1);
+      await machine.sleep(1);
       await this.#quiet();
     }
   }

@@ -167,12 +167,12 @@ async function failureAgain({ events, ends, options }: Played, flags: Flags): Pr
   if (failure !== undefined || !crash) return failure;
   say(`${points} points at which the process can die: the recording is played once for each`);
   const { playCrashes, playerOf } = await import('../../testing/every-crash.ts');
-  const play = async (start: Start) => playOn(await start(options), order);
+  const scenario = async (start: Start) => playOn(await start(options), order);
   const check = async (kit: TestReceiver) => {
     const failure = failureOf(await kit.ends());
     if (failure !== undefined) throw new Error(failure);
   };
-  return playCrashes(playerOf(play, check, true), {}).then(
+  return playCrashes(playerOf({ scenario, check, mayDie: true }), {}).then(
     () => undefined,
     ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
   );
