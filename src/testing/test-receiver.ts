@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RequestListener } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { durationOf } from '../base/duration.ts';
@@ -55,6 +56,11 @@ export class TestReceiver {
   readonly #clock;
   /** The mock provider, with one webhook that leads here: its verbs upload media, go live, and so on. */
   readonly provider;
+  /** Answers requests as the receiver's public listener does: for supertest, and others that take a listener. */
+  readonly listener: RequestListener = (req, res) =>
+    this.#life.isOver ? req.destroy() : this.#life.listener?.(req, res);
+  /** What verifies notifications: HS256, with this text as the key. */
+  readonly secret: string;
   /** The site that the webhook takes notifications of. */
   readonly site = SITE;
   readonly #webhook;
@@ -108,7 +114,8 @@ export class TestReceiver {
       events: kindNames,
       site_ids: [SITE],
     });
-    this.#config = configOf(options, this.#webhook.secret);
+    this.secret = this.#webhook.secret;
+    this.#config = configOf(options, this.secret);
     this.#store = openStore({ DATABASE_URL: 'sqlite::memory:', clock, threads: false });
     this.statuses = this.#statusesClient();
     this.#life = this.#newLife();
@@ -142,7 +149,7 @@ export class TestReceiver {
   async deliverBody(notification: Values | string): Promise<Recorded> {
     const body = typeof notification === 'string' ? notification : JSON.stringify(notification);
     this.#last = body;
-    const authorization = `Bearer ${signNotification(body, keyOf(this.#webhook.secret))}`;
+    const authorization = `Bearer ${signNotification(body, keyOf(this.secret))}`;
     // As the provider does, until there is an answer: it may have died, and be there again.
     for (;;) {
       const answer = await this.#send(body, authorization);

@@ -276,11 +276,13 @@ const GOES_BACK = `this history breaks the check:
   // and your check
 `;
 
-test('a board that ignores ctx.late is found, with the shortest history, as a test to paste', async () => {
-  const heedless = boardOf(() => true);
-  await expect(matrix(onAndOff, heedless, isIdle)).rejects.toMatchObject({
-    message: expect.stringContaining(`${GOES_BACK}
-it is active`),
+test('a board that goes by ctx.late alone is found before any crash, with the shortest history, as a test to paste', async () => {
+  const board = boardOf((ctx) => !ctx.late);
+  const three: Happening[] = [['channel_created', CHANNEL], ...onAndOff];
+  await expect(matrix(three, board, isIdle, { crashes: 'every' })).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^this history breaks the check:\n\n.*testReceiver.*\n {2}(?:.*deliver.*\n)*.*failNext.*\n(?:.*deliver.*\n)* {2}await kit.settled\(\);\n {2}\/\/ and your check\n\nit is active/,
+    ),
     cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
   });
 });
