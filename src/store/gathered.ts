@@ -1,10 +1,11 @@
+import { nextTick } from 'node:process';
 import { isUnavailable } from '../base/errors.ts';
 
 /** PostgreSQL plans larger statements otherwise: 128 rows in each. */
 const MOST = 128;
 
 /** Resolves once all inputs of this turn of the event loop have come, which go together. */
-const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
+const turnOver = () => new Promise<void>((resolve) => nextTick(resolve));
 
 type Waiting<I, O> = { readonly input: I; readonly done: PromiseWithResolvers<O> };
 
@@ -19,7 +20,7 @@ export class Gathered<I, O> {
    * @param work resolves with an output for each input
    * @param turn resolves once the inputs that go together have come
    */
-  constructor(work: (inputs: readonly I[]) => Promise<readonly O[]>, turn = nextTick) {
+  constructor(work: (inputs: readonly I[]) => Promise<readonly O[]>, turn = turnOver) {
     this.#work = work;
     this.#turn = turn;
   }

@@ -49,7 +49,7 @@ export async function everyCrash<W>(
   check: Check<W>,
   options: EveryCrashOptions = {},
 ): Promise<void> {
-  await playCrashes(playerOf(scenario, check, options.mayDie), options);
+  await playCrashes(playerOf({ scenario, check, ...options }), options);
 }
 
 /** Plays without a crash, then with one at each point. @throws Error telling which of them breaks the check first */
@@ -85,17 +85,19 @@ export function failing(before: string): (error: unknown) => never {
 /**
  * Plays a scenario to its end, and checks.
  * @param diesAt whether it dies at a point, each time of the same name: `between step charge`, `after record media_available #2`
- * @param then what happens to its receiver once the scenario is over
  * @throws Error with what the check said, and how the events have ended that are not handled; the error of the scenario itself
  */
-export type Player = (
-  diesAt: (point: string) => boolean,
-  then?: (kit: TestReceiver) => Promise<void>,
-) => Promise<void>;
+export type Player = (diesAt: (point: string) => boolean) => Promise<void>;
 
-/** @param mayDie whether events may end as dead; if not, that breaks the check, too */
-export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie = false): Player {
-  return async (diesAt, then = async () => {}) => {
+export interface PlayOptions<W> extends Pick<EveryCrashOptions, 'mayDie'> {
+  readonly scenario: Scenario<W>;
+  readonly check: Check<W>;
+  /** what happens to its receiver once the scenario is over */
+  readonly then?: (kit: TestReceiver, world: W) => Promise<void>;
+}
+
+export function playerOf<W>({ scenario, check, mayDie, then }: PlayOptions<W>): Player {
+  return async (diesAt) => {
     await using started = new AsyncDisposableStack();
     const kits: TestReceiver[] = [];
     const seen = new Map<string, number>();
@@ -111,7 +113,7 @@ export function playerOf<W>(scenario: Scenario<W>, check: Check<W>, mayDie = fal
     });
     const [kit] = kits;
     if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
-    await then(kit);
+    await then?.(kit, world);
     try {
       for (const one of kits) await one.settled();
       await check(kit, world);

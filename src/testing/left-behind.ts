@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { nextTick } from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
 import { promiseHooks } from 'node:v8';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
@@ -92,7 +93,7 @@ export class LeftBehind {
       if (!made.isAwaited) made.rejection = `leaves a rejection unhandled: ${textOf(error)}`;
     };
     // Before Node looks for unhandled rejections, and tells the test runner, which knows of no handler.
-    process.nextTick(() => {
+    nextTick(() => {
       if (made.isAwaited) return;
       this.#scope.exit(() => promise.catch(wasRejected));
       made.isAwaited = false;

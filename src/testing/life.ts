@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -68,8 +69,12 @@ export class Life {
   readonly #over = Promise.withResolvers<undefined>();
   #state: 'alive' | 'stopped' | 'crashed' = 'alive';
   readonly #underWay = { calls: 0, handlers: 0 };
+  /** how many handlers, and calls of the store, have ended */
+  ended = 0;
   #dispatcher: Dispatcher | undefined;
   #server: LocalServer | undefined;
+  /** answers requests, once it has begun */
+  listener: RequestListener | undefined;
   readonly #opened = new AsyncDisposableStack();
 
   constructor(options: LifeOptions) {
@@ -110,7 +115,8 @@ export class Life {
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });
     const both = express().disable('x-powered-by');
     if (pages) both.use('/app', pages);
-    this.#server = new LocalServer(both.use(receiver), largestHead(config.BODY_LIMIT));
+    this.listener = both.use(receiver);
+    this.#server = new LocalServer(this.listener, largestHead(config.BODY_LIMIT));
     this.#dispatcher = dispatcher;
     dispatcher.start();
     store.queue.onRecorded(() => dispatcher.came());
@@ -170,6 +176,7 @@ export class Life {
       return await work();
     } finally {
       this.#underWay[what]--;
+      this.ended++;
     }
   }
 

@@ -1,13 +1,14 @@
+import { randomInt } from 'node:crypto';
 import { inspect } from 'node:util';
-import type { Arbitrary, default as FastCheck } from 'fast-check';
 import { wholeSeconds } from '../base/duration.ts';
+import { messageOf } from '../base/errors.ts';
+import { seededRandom } from '../base/seeded-random.ts';
 import type { Happening } from '../mock/notifications.ts';
 import type { Kind } from '../notification/kinds.ts';
 import {
   type Check,
   type EveryCrashOptions,
   failing,
-  type Player,
   playCrashes,
   playerOf,
   type Scenario,
@@ -25,16 +26,19 @@ type History = readonly Action[];
 const HANDLED: Action = { act: (kit) => kit.handled(), line: 'await kit.handled();' };
 const FAIL: Action = { act: (kit) => kit.failNext(), line: 'kit.failNext();' };
 const PASS: Action = { act: (kit) => kit.advance('1h'), line: "await kit.advance('1h');" };
+const SETTLED: Action = { act: (kit) => kit.settled(), line: 'await kit.settled();' };
 
-export interface MatrixOptions extends Pick<EveryCrashOptions, 'except' | 'mayDie'> {
-  /** how many histories are gone through in order, the shortest first; without it 300, or 12 with crashes */
+export interface MatrixOptions<W = unknown> extends Pick<EveryCrashOptions, 'except' | 'mayDie'> {
+  /** how many histories are gone through in order, the shortest first; without it 300, of which 12 have crashes */
   readonly most?: number;
-  /** how many random ones follow; without it 50, or 3 with crashes */
+  /** how many random ones follow; without it 50, of which 3 have crashes */
   readonly random?: number;
   /** of the random ones; another each time without it */
   readonly seed?: number;
-  /** `every`: each history is played once more for each point at which the process could die, and it dies there */
+  /** `every`: after all histories, each is played once more for each point at which the process could die, and it dies there */
   readonly crashes?: 'every';
+  /** what holds at any time: it is asked after each step of a history, also before handlers have run */
+  readonly always?: Check<W>;
 }
 
 /**
@@ -42,7 +46,8 @@ export interface MatrixOptions extends Pick<EveryCrashOptions, 'except' | 'mayDi
  * fail after their work, and with replays; then in random histories of all of that. Everything settles, and is checked.
  * @param happened in the order in which they happened, a second between them
  * @param scenario starts the receiver with everything made afresh, and delivers nothing
- * @throws Error with the shortest history that breaks the check, as a test to paste; its cause is the error of the check
+ * @throws Error with a history that breaks the check, without the steps that it breaks it without, as a test to paste; its cause is the
+ *   error of the check
  * @example
  * await matrix(
  *   [['channel_active', { channel_id: 'c' }], ['channel_idle', { channel_id: 'c' }]],
@@ -58,27 +63,36 @@ export async function matrix<W>(
   happened: readonly Happening[],
   scenario: Scenario<W>,
   check: Check<W>,
-  { crashes, most = crashes ? 12 : 300, random = crashes ? 3 : 50, seed, ...options }: MatrixOptions = {},
+  { always, crashes, most, random, seed = randomInt(2 ** 31), ...options }: MatrixOptions<W> = {},
 ): Promise<void> {
-  const play = playerOf(scenario, check, options.mayDie);
-  const played = (history: History) => {
-    const withHistory: Player = (diesAt) =>
-      play(diesAt, async (kit) => {
-        for (const { act } of history) await act(kit);
-      });
-    return crashes ? playCrashes(withHistory, options) : withHistory(() => false);
-  };
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
-  for (const history of inOrder(deliveries, replays).take(most))
-    await played(history).catch(failing(testOf(history)));
-  // Of all that the kit loads, only this is not there in production.
-  const { default: fc } = await import('fast-check');
-  const property = fc.asyncProperty(randomHistory(fc, deliveries, replays), played);
-  const settings = { numRuns: random, ...(seed !== undefined && { seed }) };
-  const { counterexample, errorInstance, seed: its } = await fc.check(property, settings);
-  if (counterexample) failing(testOf(counterexample[0], ` of seed ${its}`))(errorInstance);
+  const playerWith = (history: History) => {
+    const then = async (kit: TestReceiver, world: W) => {
+      for (const { act, line } of [...history, SETTLED]) {
+        await act(kit);
+        try {
+          await always?.(kit, world);
+        } catch (cause) {
+          throw new Error(`after ${line}\n${messageOf(cause)}`, { cause });
+        }
+      }
+    };
+    return playerOf({ scenario, check, then, ...options });
+  };
+  const goThrough = async (play: Play, inOrderMost: number, randomMost: number) => {
+    for (const history of inOrder(deliveries, replays).take(inOrderMost))
+      await play(history).catch(tell(history, play, deliveries));
+    for (const history of atRandom(seed, deliveries, replays).take(randomMost))
+      await play(history).catch(tell(history, play, deliveries, ` of seed ${seed}`));
+  };
+  await goThrough((history) => playerWith(history)(() => false), most ?? 300, random ?? 50);
+  if (crashes)
+    await goThrough((history) => playCrashes(playerWith(history), options), most ?? 12, random ?? 3);
 }
+
+/** Plays a history, and checks. @throws Error with what breaks the check */
+type Play = (history: History) => Promise<void>;
 
 /** With its event time, so that any order of arrival means the same. */
 function deliveryOf([kind, given = {}]: Happening, index: number): Action {
@@ -112,17 +126,35 @@ function* orders(deliveries: History): Generator<History> {
 }
 
 /** Anything in any order; what was not delivered by then comes at the end. */
-function randomHistory(fc: typeof FastCheck, deliveries: History, replays: History): Arbitrary<History> {
-  const actions = fc.constantFrom(...deliveries, ...deliveries, HANDLED, FAIL, PASS, ...replays);
-  return fc
-    .array(actions, { maxLength: 4 * deliveries.length })
-    .map((history) => [...history, ...deliveries.filter((delivery) => !history.includes(delivery))]);
+function* atRandom(seed: number, deliveries: History, replays: History): Generator<History> {
+  const random = seededRandom(seed);
+  const actions = [...deliveries, ...deliveries, HANDLED, FAIL, PASS, ...replays];
+  for (;;) {
+    const length = Math.floor(random() * (4 * deliveries.length + 1));
+    const history = Array.from({ length }, () => actions[Math.floor(random() * actions.length)] ?? HANDLED);
+    yield [...history, ...deliveries.filter((delivery) => !history.includes(delivery))];
+  }
+}
+
+/** Tells of a history that breaks the check, without the steps that it breaks it without; each notification stays once. */
+function tell(history: History, play: Play, deliveries: History, ofSeed = '') {
+  return async (found: unknown): Promise<never> => {
+    let [shortest, error] = [history, found];
+    for (const place of [...history.keys()].reverse()) {
+      const without = shortest.toSpliced(place, 1);
+      if (!deliveries.every((delivery) => without.includes(delivery))) continue;
+      await play(without).catch((its) => {
+        [shortest, error] = [without, its];
+      });
+    }
+    return failing(testOf(shortest, ofSeed))(error);
+  };
 }
 
 /** A history as a test to paste. */
-function testOf(history: History, ofSeed = ''): string {
+function testOf(history: History, ofSeed: string): string {
   const begin = 'const kit = await testReceiver({ handlers });';
-  const lines = [begin, ...history.map(({ line }) => line), 'await kit.settled();', '// and your check'];
+  const lines = [begin, ...[...history, SETTLED].map(({ line }) => line), '// and your check'];
   const pasted = lines.map((line) => `  ${line}\n`).join('');
   return `this history${ofSeed} breaks the check:\n\n${pasted}\n`;
 }

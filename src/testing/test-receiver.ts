@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RequestListener } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { pause, systemClock } from '../base/clock.ts';
 import { durationOf } from '../base/duration.ts';
 import { logFormat } from '../base/log.ts';
 import { plural } from '../base/text.ts';
@@ -21,6 +21,7 @@ import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { appOf, configOf, type KitOptions } from './kit-options.ts';
 import { Life } from './life.ts';
+import { machine } from './virtual-timers.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -56,6 +57,11 @@ export class TestReceiver {
   readonly #clock;
   /** The mock provider, with one webhook that leads here: its verbs upload media, go live, and so on. */
   readonly provider;
+  /** Answers requests as the receiver's public listener does: for supertest, and others that take a listener. */
+  readonly listener: RequestListener = (req, res) =>
+    this.#life.isOver ? req.destroy() : this.#life.listener?.(req, res);
+  /** What verifies notifications: HS256, with this text as the key. */
+  readonly secret: string;
   /** The site that the webhook takes notifications of. */
   readonly site = SITE;
   readonly #webhook;
@@ -109,7 +115,8 @@ export class TestReceiver {
       events: kindNames,
       site_ids: [SITE],
     });
-    this.#config = configOf(options, this.#webhook.secret);
+    this.secret = this.#webhook.secret;
+    this.#config = configOf(options, this.secret);
     this.#store = openStore({ DATABASE_URL: 'sqlite::memory:', clock, threads: false });
     this.statuses = this.#statusesClient();
     this.#life = this.#newLife();
@@ -143,7 +150,7 @@ export class TestReceiver {
   async deliverBody(notification: Values | string): Promise<Recorded> {
     const body = typeof notification === 'string' ? notification : JSON.stringify(notification);
     this.#last = body;
-    const authorization = `Bearer ${signNotification(body, keyOf(this.#webhook.secret))}`;
+    const authorization = `Bearer ${signNotification(body, keyOf(this.secret))}`;
     // As the provider does, until there is an answer: it may have died, and be there again.
     for (;;) {
       const answer = await this.#send(body, authorization);
@@ -441,14 +448,16 @@ export class TestReceiver {
   /** Resolves when no handler is at work, or one waits for virtual time to pass. */
   async #rest(): Promise<void> {
     const { patienceMs = 3000 } = this.#options;
-    const until = systemClock.monotonic() + patienceMs;
+    let ended = -1;
+    let until = 0;
     await this.#quiet();
     while (this.#life.isAtWork && this.#waitsUntil <= this.now()) {
+      if (this.#life.ended !== ended) [ended, until] = [this.#life.ended, machine.monotonic() + patienceMs];
       const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
       const kinds = [...this.#life.leftBehind.running].map(({ kind }) => kind).join(', ') || 'a dead event';
-      if (systemClock.monotonic() > until)
+      if (machine.monotonic() > until)
         throw new Error(`the handler of ${kinds} has not ended in ${patienceMs} ms: ${advice}`);
-      await pause(systemClock, 1);
+      await machine.sleep(1);
       await this.#quiet();
     }
   }

@@ -1,13 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 
-/** The clock by which the timers and dates of the code that runs go; without one, they are the machine's. */
+/** The machine's time, also where a test has faked the global timers. */
+export const machine = { sleep, monotonic: () => performance.now() };
+
+/** The clock by which the timers and dates of the code that runs go; without one, they are those of the test: the machine's, or fakes. */
 const scope = new AsyncLocalStorage<Clock>();
-const machines = { setTimeout, setInterval, clearTimeout, clearInterval, Date };
 const LONGEST_MS = 2 ** 31 - 1;
 /** what ends virtual timers */
 const ends = new WeakMap<object, () => void>();
 let users = 0;
+let restore = () => {};
 
 /** Runs code in the time of a clock, with all that it sets off. `routeTimers` must have been called. */
 export function inTimeOf<T>(clock: Clock, work: () => T): T {
@@ -16,33 +21,48 @@ export function inTimeOf<T>(clock: Clock, work: () => T): T {
 
 /** Lets global timers and `Date` go by the clock of the code that asks them. @returns what ends that */
 export function routeTimers(): () => void {
-  if (users++ === 0) Object.assign(globalThis, routed());
+  if (users++ === 0) {
+    const given = { setTimeout, setInterval, clearTimeout, clearInterval, Date };
+    const ours = Object.entries(routed(given));
+    Object.assign(globalThis, Object.fromEntries(ours));
+    restore = () => {
+      // Not where a fake of the test stands in its place by now, which is the test's to take back.
+      const left = ours.filter(([name, value]) => Reflect.get(globalThis, name) === value);
+      for (const [name] of left) Reflect.set(globalThis, name, Reflect.get(given, name));
+    };
+  }
   return () => {
-    if (--users === 0) Object.assign(globalThis, machines);
+    if (--users === 0) restore();
   };
 }
 
-function routed(): typeof machines {
-  const now = () => scope.getStore()?.now() ?? machines.Date.now();
+type Timers = Pick<
+  typeof globalThis,
+  'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval' | 'Date'
+>;
+
+/** @param given those of the test */
+function routed(given: Timers): Timers {
+  const now = () => scope.getStore()?.now() ?? given.Date.now();
   return {
-    setTimeout: new Proxy(machines.setTimeout, STARTING),
-    setInterval: new Proxy(machines.setInterval, STARTING),
-    clearTimeout: new Proxy(machines.clearTimeout, CLEARING),
-    clearInterval: new Proxy(machines.clearInterval, CLEARING),
-    Date: new Proxy(machines.Date, {
+    setTimeout: new Proxy(given.setTimeout, starting('once')),
+    setInterval: new Proxy(given.setInterval, starting('again')),
+    clearTimeout: new Proxy(given.clearTimeout, CLEARING),
+    clearInterval: new Proxy(given.clearInterval, CLEARING),
+    Date: new Proxy(given.Date, {
       get: (date, name) => (name === 'now' ? now : Reflect.get(date, name)),
       construct: (date, input, made) => Reflect.construct(date, input.length > 0 ? input : [now()], made),
     }),
   };
 }
 
-const STARTING: ProxyHandler<typeof setTimeout & typeof setInterval> = {
+const starting = (often: 'once' | 'again'): ProxyHandler<typeof setTimeout & typeof setInterval> => ({
   apply(start, self, [fn, ms, ...input]) {
     const clock = scope.getStore();
     if (!clock) return Reflect.apply(start, self, [fn, ms, ...input]);
-    const timer: NodeJS.Timeout = Reflect.apply(start, self, [() => {}, LONGEST_MS]);
+    const timer: NodeJS.Timeout = scope.exit(() => Reflect.apply(start, self, [() => {}, LONGEST_MS]));
     const fire = AsyncLocalStorage.bind(() => {
-      if (start === machines.setInterval) begin();
+      if (often === 'again') begin();
       else clearTimeout(timer);
       fn(...input);
     });
@@ -50,7 +70,7 @@ const STARTING: ProxyHandler<typeof setTimeout & typeof setInterval> = {
     begin();
     return timer.unref();
   },
-};
+});
 
 const CLEARING: ProxyHandler<typeof clearTimeout> = {
   apply(clear, self, [timer]) {

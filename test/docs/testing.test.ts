@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { beforeEach, expect, test } from '@jest/globals';
 import { placed, type Snippet, snippetsOf } from '../support/snippets.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const page = readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8');
-const snippets = snippetsOf('docs/testing.md');
+const all = snippetsOf('docs/testing.md');
+const ofJest = all.filter(({ code }) => code.includes("'@jest/globals'"));
+const snippets = all.filter((snippet) => !ofJest.includes(snippet));
 /** A file of handlers, and their test. */
 const guide = snippetsOf('docs/guide.md').filter(({ file }) => /^pages\b/.test(file));
 
@@ -31,13 +34,22 @@ function failingRun(files: readonly Omit<Snippet, 'page'>[]): string {
   return stdout;
 }
 
+// As they stand, among the tests of this file.
+const beside = await temporaryDirectory();
+symlinkSync(new URL('node_modules', root), join(beside, 'node_modules'));
+for (const snippet of ofJest) {
+  const file = join(beside, snippet.file);
+  writeFileSync(file, placed(snippet));
+  await import(pathToFileURL(file).href);
+}
+
 test('npm run test:handlers runs the tests that stand beside the handlers', () => {
   const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   expect(scripts['test:handlers']).toBe('node --test "src/handlers/**/*.test.ts"');
 });
 
 test('the tests of docs/testing.md and docs/guide.md pass, when each is a file of src/handlers/, and one that fails says so, with the history that stands there', () => {
-  expect([snippets.length, guide.length]).toEqual([5, 2]);
+  expect([ofJest.length, snippets.length, guide.length]).toEqual([2, 5, 2]);
   const code = snippets.at(-1)?.code ?? '';
   const byLateAlone = code.replaceAll('isNewest(ctx, event.event_time)', '!ctx.late');
   expect(byLateAlone).not.toBe(code);

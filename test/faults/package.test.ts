@@ -319,16 +319,6 @@ withPackages(
   },
 );
 
-withPackages('matrix names what is missing, when fast-check is not there', async () => {
-  // npm leaves it, as the kit can use it.
-  rmSync(join(app, 'node_modules/fast-check'), { recursive: true });
-  const said = await printedBy(`
-    import { matrix } from 'webhook-receiver-kit/testing';
-    const played = matrix([['media_available']], async (start) => void (await start({ handlers: {} })), () => {}, { most: 1 });
-    console.log(await played.catch(({ message }) => message));`);
-  expect(said).toMatch(/^Cannot find package 'fast-check'/);
-});
-
 withPackages(
   'the app that version 0.1 has written compiles, passes its tests and starts on this version',
   async () => {

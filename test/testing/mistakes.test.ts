@@ -272,16 +272,17 @@ const GOES_BACK = `this history breaks the check:
   await kit.deliver('channel_idle', { event_time: '2026-01-01T00:00:01+00:00', channel_id: 'c' });
   await kit.handled();
   await kit.deliver('channel_active', { event_time: '2026-01-01T00:00:00+00:00', channel_id: 'c' });
-  await kit.handled();
   await kit.settled();
   // and your check
 `;
 
-test('a board that ignores ctx.late is found, with the shortest history, as a test to paste', async () => {
-  const heedless = boardOf(() => true);
-  await expect(matrix(onAndOff, heedless, isIdle)).rejects.toMatchObject({
-    message: expect.stringContaining(`${GOES_BACK}
-it is active`),
+test('a board that goes by ctx.late alone is found before any crash, with the shortest history, as a test to paste', async () => {
+  const board = boardOf((ctx) => !ctx.late);
+  const three: Happening[] = [['channel_created', CHANNEL], ...onAndOff];
+  await expect(matrix(three, board, isIdle, { crashes: 'every' })).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^this history breaks the check:\n\n.*testReceiver.*\n {2}(?:.*deliver.*\n)*.*failNext.*\n(?:.*deliver.*\n)* {2}await kit.settled\(\);\n {2}\/\/ and your check\n\nit is active/,
+    ),
     cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
   });
 });
@@ -297,19 +298,34 @@ test('a board that remembers the newest event in ctx.state is right in every his
   await matrix(happenings, boardOf(isNewest), isIdle, histories);
 });
 
-test('what only random histories show is found, and cut to what matters', async () => {
+test('what only random histories show is found, cut to what matters, also where crashes are to come', async () => {
   const failures: Scenario<{ runs: number }> = async (start) => {
     const seen = { runs: 0 };
     await start({ handlers: { media_created: () => void seen.runs++ } });
     return seen;
   };
   const fewRuns = (_kit: unknown, { runs }: { runs: number }) => assert.ok(runs < 2, `${runs} runs`);
-  const found = matrix([['media_created']], failures, fewRuns, { most: 3, random: 200, seed: 1 });
-  const message = await found.then(String, String);
-  expect(message).toContain('2 runs');
-  expect(message).toContain('this history of seed 1 breaks the check:');
-  expect(message.match(/failNext|kit\.replay/g)).toHaveLength(1);
-  expect(message.match(/kit\.deliver/g)).toHaveLength(1);
+  const options = { most: 3, random: 200, seed: 1, crashes: 'every' } as const;
+  const message = await matrix([['media_created']], failures, fewRuns, options).then(String, String);
+  expect(message).toContain(`this history of seed 1 breaks the check:
+
+  const kit = await testReceiver({ handlers });
+  await kit.deliver('media_created', { event_time: '2026-01-01T00:00:00+00:00' });
+  kit.failNext();
+  await kit.settled();
+  // and your check
+
+2 runs`);
+});
+
+test('what is wrong for a while only is found by a check that is asked after each step', async () => {
+  const idle = boardOf(() => true);
+  const always: Check<Board> = (_kit, board) => assert.notEqual(board.get('c'), 'active', 'it is active');
+  const found = matrix(onAndOff, idle, () => {}, { always });
+  await expect(found).rejects.toMatchObject({
+    message: expect.stringMatching(/and your check\n\nafter await kit\.(handled|settled)\(\);\nit is active/),
+    cause: expect.objectContaining({ code: 'ERR_ASSERTION' }),
+  });
 });
 
 test('a mistake that takes disorder and a crash together is found, and named by its point', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import {
   defineApp,
@@ -426,6 +426,21 @@ test.each([
   expect(setTimeout).toBe(before); // nothing of it is left
 });
 
+test('a receiver under test goes on where the test fakes all timers, and leaves them to it', async () => {
+  const sweeping = defineApp({ start: () => ({ app: setInterval(() => {}, 1000).unref() }), handlers: {} });
+  for (const isFirst of [true, false]) {
+    if (isFirst) jest.useFakeTimers({ now: 5 });
+    const kit = await testReceiver({ app: sweeping });
+    if (!isFirst) jest.useFakeTimers({ now: 5 });
+    await kit.deliver('media_created');
+    await kit.settled();
+    expect([Date.now(), (await kit.event()).status]).toEqual([5, 'skipped']);
+    await kit.stop();
+    expect(Date.now()).toBe(5);
+    jest.useRealTimers();
+  }
+});
+
 test('limits and onDead of an app hold, too', async () => {
   const running: string[] = [];
   const most: number[] = [];
@@ -439,13 +454,14 @@ test('limits and onDead of an app hold, too', async () => {
     handlers: {
       async track_created({ media_id }) {
         most.push(running.push(media_id));
-        await sleep(5); // real time, so that others come meanwhile
+        await sleep(200); // real time, so that others come meanwhile
         running.pop();
         return media_id === 'M3' ? fail('never') : undefined;
       },
     },
   });
-  await using kit = await testReceiver({ app: limited });
+  // Less than all of them take together: patience begins again whenever one ends.
+  await using kit = await testReceiver({ app: limited, patienceMs: 600 });
   for (let media = 0; media < 7; media++) await kit.deliver('track_created', { media_id: `M${media}` });
   await kit.settled();
   expect(Math.max(...most)).toBe(2);
