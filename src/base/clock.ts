@@ -68,6 +68,9 @@ export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Pro
   }
 }
 
+/** A signal that is aborted `ms` milliseconds from now with a TimeoutError, for requests over the real network. */
+export const timeLimit = (ms: number) => AbortSignal.timeout(ms);
+
 /**
  * Does rounds one after the other, for as long as nobody stops it.
  * @param firstMs how long it waits before the first one, milliseconds

@@ -29,9 +29,8 @@ export function openLog(
   { LOG_LEVEL: level }: { readonly LOG_LEVEL: LevelWithSilent },
   render?: (line: string) => string,
 ) {
-  const destination = new LogDestination(neverBlocking(), (lines) =>
-    log.warn({ lines }, 'log lines were dropped'),
-  );
+  const onResumed = (lines: number) => log.warn({ lines }, 'log lines were dropped');
+  const destination = new LogDestination(neverBlocking(), onResumed);
   process.once('exit', () => destination.writeRest());
   const hooks = { streamWrite: render ?? visible };
   const log: Logger = pino({ level, ...logFormat, hooks }, destination);
@@ -172,13 +171,15 @@ export function keepingLines(log: Logger, known: object) {
     return hooks.streamWrite?.(line) ?? line;
   };
   const kept: Logger = Object.create(log, { [symbols.hooksSym]: { value: { ...hooks, streamWrite } } });
-  /** The lines as texts: time, level, message, and members as JSON; undefined if there are none. */
-  const text = (): string | undefined => {
-    const all = { ...log.bindings(), ...known };
-    const shown = lines.map((line) => textOfLine(line, all)).join('\n');
-    return shown === '' ? undefined : Buffer.from(shown).toString('utf8', 0, MOST_KEPT);
+  return {
+    log: kept,
+    /** The lines as texts: time, level, message, and members as JSON; undefined if there are none. */
+    text(): string | undefined {
+      const all = { ...log.bindings(), ...known };
+      const shown = lines.map((line) => textOfLine(line, all)).join('\n');
+      return shown === '' ? undefined : Buffer.from(shown).toString('utf8', 0, MOST_KEPT);
+    },
   };
-  return { log: kept, text };
 }
 
 function textOfLine(line: string, known: object): string {

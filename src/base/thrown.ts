@@ -26,9 +26,7 @@ export function textOf(thrown: unknown): string {
 }
 
 /** The text of an error in one line. */
-export function headlineOf(text: string): string {
-  return text.split('\n', 1).join();
-}
+export const headlineOf = (text: string) => text.split('\n', 1).join();
 
 /** Any value for people, in one line, errors by name and message. No toString and no inspect of its own runs. */
 export function shown(value: unknown, longest = 200): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bodyTextOf, jsonOf } from '../base/answer-body.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, timeLimit } from '../base/clock.ts';
 import { messageOf, whyUnreachable } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
 import { visible } from '../base/text.ts';
@@ -16,7 +16,7 @@ export async function checkClock(providerUrl: string, clock: Clock): Promise<Fin
   const { ok, warn, fail, skipped } = findingsOf('clock');
   const before = clock.now();
   try {
-    const init = { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+    const init = { method: 'HEAD', redirect: 'manual', signal: timeLimit(TIMEOUT_MS) } as const;
     const date = (await fetch(providerUrl, init)).headers.get('date');
     const skew = (before + clock.now()) / 2 - Date.parse(date ?? '');
     if (Number.isNaN(skew)) return skipped('the provider does not say what time it is');
@@ -110,7 +110,7 @@ export async function reach(url: string, { withToken, withoutToken }: ProbeAnswe
       headers: { Authorization: `Bearer ${PROBE_TOKEN}`, 'Content-Type': 'application/json' },
       body: '{}',
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: timeLimit(TIMEOUT_MS),
     });
     const { status } = response;
     const text = await bodyTextOf(response);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AnswerTooLong, bodyTextOf, jsonOf } from '../base/answer-body.ts';
-import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { type Clock, pause, systemClock, timeLimit } from '../base/clock.ts';
 import { whyUnreachable } from '../base/errors.ts';
 import { visibleLine } from '../base/text.ts';
 import { CREDENTIAL, isBaseUrl } from '../base/url.ts';
@@ -159,7 +159,7 @@ export class HttpClient {
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...request.headers,
     });
-    const limit = AbortSignal.timeout(timeoutMs);
+    const limit = timeLimit(timeoutMs);
     let response: Response | undefined;
     let text: string;
     try {

@@ -1,5 +1,5 @@
 import { bodyTextOf } from '../base/answer-body.ts';
-import { pauseUntilAborted, systemClock } from '../base/clock.ts';
+import { pauseUntilAborted, systemClock, timeLimit } from '../base/clock.ts';
 import { KitError, whyUnreachable } from '../base/errors.ts';
 import { plural, visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
@@ -92,7 +92,7 @@ async function pageOf(listening: Listening, { after, limit, waitS }: Asked) {
   const url = new URL('api/received', from);
   url.search = `${new URLSearchParams({ ...filters, after, limit: `${limit}`, wait: `${waitS}` })}`;
   const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
-  const abort = AbortSignal.any([signal, AbortSignal.timeout(waitS * 1000 + ANSWER_MS)]);
+  const abort = AbortSignal.any([signal, timeLimit(waitS * 1000 + ANSWER_MS)]);
   const asked = fetch(url, { headers, redirect: 'manual', signal: abort }).then(async (answer) => {
     const [cursor, behind] = ['X-Cursor', 'X-Behind'].map((name) => answer.headers.get(name));
     return {
