@@ -72,6 +72,12 @@ const NEEDS: Readonly<Record<string, string>> = {
 /** The lock files of other package managers than npm. */
 const LOCKS: Readonly<Record<string, string>> = { pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock' };
 
+/** What these say to the package node, which has an install script. */
+const OLD_NODE: Readonly<Record<string, string>> = {
+  pnpm: 'pnpm install stops at the install script of the package node: run pnpm approve-builds node after it',
+  yarn: 'yarn does not run the install script of the package node: install Node.js 24 in place of the package',
+};
+
 const CODE = /^src$|\.[cm]?[jt]sx?$/;
 
 /** Whether a folder is a repository with code of its own: a src, a file of code, or a dependency beside the kit. */
@@ -159,10 +165,8 @@ export function writeNewApp({ folder, cwd, recipe, kit }: NewAppOptions): NewApp
   const manager = Object.keys(LOCKS).find((name) => isThere(LOCKS[name] ?? '')) ?? 'npm';
   if (manager !== 'npm' && !isRepository)
     byHand.push(`Dockerfile and .github/workflows/test.yml install with npm ci: have them use ${manager}`);
-  if (manager === 'pnpm' && manifest.devDependencies?.node)
-    byHand.push(
-      'pnpm stops at the install script of the package node: after pnpm install, pnpm approve-builds node',
-    );
+  const advice = OLD_NODE[manager];
+  if (advice && manifest.devDependencies?.node) byHand.push(advice);
   return { files: new Map([...done].toSorted()), byHand, manager, scripts };
 }
 
