@@ -15,12 +15,12 @@ interface Goal {
 }
 
 export function atLeast(what: string, bound: number, measured: number, decimals = 0): Goal {
-  const isReached = measured >= bound;
+  const isReached = Number(measured.toFixed(decimals)) >= bound;
   return { what, goal: `≥ ${number(bound, decimals)}`, measured: number(measured, decimals), isReached };
 }
 
 export function atMost(what: string, bound: number, measured: number, decimals = 0): Goal {
-  const isReached = measured <= bound;
+  const isReached = Number(measured.toFixed(decimals)) <= bound;
   return { what, goal: `≤ ${number(bound, decimals)}`, measured: number(measured, decimals), isReached };
 }
 

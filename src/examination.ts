@@ -1,25 +1,15 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
 import { isSeededInPublic } from './base/seeded-random.ts';
-import {
-  type Config,
-  connectionsWithin,
-  fileNames,
-  type GlobalFlags,
-  loadConfig,
-  mostOpenFiles,
-  quotedAmong,
-  variableNames,
-  variablesOfFile,
-} from './config.ts';
+import { type Config, connectionsWithin, type GlobalFlags, loadConfig, mostOpenFiles } from './config.ts';
 import type { DefinedApp } from './dispatch/handler.ts';
 import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
 import type { Tell } from './dispatch/process-guard.ts';
+import { doubtsOf } from './doubts.ts';
 import { kindNames } from './notification/kinds.ts';
 import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { PROBE_ANSWERS } from './receiver/verdict.ts';
@@ -121,31 +111,6 @@ function checkOpenFiles(wanted: number): Finding {
   return judged('open files', `this process may open ${most}; MAX_CONNECTIONS is ${wanted}`, [
     [connections < wanted, 'warn', advice],
   ]);
-}
-
-/** The name that differs from another one by one letter too many, too few, wrong, or in the wrong place; undefined if none does. */
-function similarTo(written: string, names: readonly string[]): string | undefined {
-  const without = (name: string) => Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1));
-  const near = new Set([written, ...without(written)]);
-  return names.find((name) => name.length > 4 && [name, ...without(name)].some((part) => near.has(part)));
-}
-
-/** What settings may not mean as they are, a sentence each: with the names of variables, and never with values. */
-export function doubtsOf(flags: GlobalFlags, app: DefinedApp | undefined): string[] {
-  const known = [...variableNames, ...fileNames, ...Object.keys(app?.settings?.shape ?? {})];
-  const values = variablesOfFile(flags);
-  const whole = variablesOfFile(flags, (text) => parseEnv(text.replaceAll(/(?<=\S)#/g, '_')));
-  const misspelt = Object.keys(values).flatMap((name) => {
-    const meant = known.includes(name) ? undefined : similarTo(name, known);
-    return meant === undefined ? [] : `${name} is set, and nobody reads it: is ${meant} meant?`;
-  });
-  const isCut = (name: string) => (whole[name] ?? '').length > (values[name] ?? '').length;
-  const cut = Object.keys(values).filter(isCut);
-  return [
-    ...misspelt,
-    ...cut.map((name) => `the value of ${name} ends before its #: put it in quotes in the file of settings`),
-    ...quotedAmong(known).map((name) => `the quotes around the value of ${name} count as a part of it`),
-  ];
 }
 
 /** @returns the webhooks whose notifications can be verified; undefined if that is not known */

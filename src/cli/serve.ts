@@ -3,7 +3,7 @@ import { openLog } from '../base/log.ts';
 import { loadConfig } from '../config.ts';
 import { loadDefinition, readApp } from '../dispatch/load-handlers.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
-import { doubtsOf } from '../examination.ts';
+import { doubtsOf } from '../doubts.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 import { watchLoop } from './loop-watch.ts';
