@@ -158,25 +158,24 @@ export class LogDestination {
 const MOST_KEPT = 8192;
 
 /**
- * A logger like another one, which also keeps the last lines that it and its children write, 8 KB at most. As long as they write nothing it
- * costs nothing.
+ * A child of a logger that also keeps the last lines that it and its children write, 8 KB at most.
  * @param known members that each line has, and that need not be kept
  */
 export function keepingLines(log: Logger, known: object) {
   const lines: string[] = [];
+  const kept = log.child(known);
   const hooks = Reflect.get(log, symbols.hooksSym);
   const streamWrite = (line: string): string => {
     lines.push(line);
     while (lines.length > 1 && Buffer.byteLength(lines.join('')) > MOST_KEPT) lines.shift();
     return hooks.streamWrite?.(line) ?? line;
   };
-  const kept: Logger = Object.create(log, { [symbols.hooksSym]: { value: { ...hooks, streamWrite } } });
+  Reflect.set(kept, symbols.hooksSym, { ...hooks, streamWrite });
   return {
     log: kept,
     /** The lines as texts: time, level, message, and members as JSON; undefined if there are none. */
     text(): string | undefined {
-      const all = { ...log.bindings(), ...known };
-      const shown = lines.map((line) => textOfLine(line, all)).join('\n');
+      const shown = lines.map((line) => textOfLine(line, kept.bindings())).join('\n');
       return shown === '' ? undefined : Buffer.from(shown).toString('utf8', 0, MOST_KEPT);
     },
   };

@@ -5,6 +5,7 @@ import { type Finding, findingsOf } from '../base/finding.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { handlersFile, loadDefinition } from '../dispatch/load-handlers.ts';
 import type { OnceOptions } from '../dispatch/once.ts';
+import { lineOf } from '../dispatch/process-guard.ts';
 import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
@@ -134,7 +135,9 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   const began = systemClock.monotonic();
   const run = await withHandlers(config, { queue: states }, ({ app, log }) => {
     const watched = { ...app, handlers: watchLoop(app.handlers) };
-    return keptAlive(() => runHandler(event, new AbortController(), { ...options, app: watched, log }));
+    return keptAlive(() =>
+      runHandler(event, new AbortController(), { ...options, app: watched, log: log.child(lineOf(event)) }),
+    );
   });
   const duration_ms = Math.round(systemClock.monotonic() - began);
   const { id, kind, resource } = event;

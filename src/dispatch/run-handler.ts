@@ -7,7 +7,7 @@ import type { Claim, StateChange } from '../store/event-store.ts';
 import type { DefinedApp, Handler, HandlerContext } from './handler.ts';
 import { type OnceOptions, onceOf } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
-import { atWorkOn, lineOf } from './process-guard.ts';
+import { atWorkOn } from './process-guard.ts';
 import { runStateOf } from './resource-state.ts';
 
 /** Handlers, and what they share. */
@@ -21,6 +21,7 @@ export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'limits' | 'on
 export interface RunOptions extends OnceOptions {
   readonly app: RunningApp;
   readonly config: Pick<Config, 'HANDLER_TIMEOUT_MS'>;
+  /** names the event in every line */
   readonly log: Logger;
 }
 
@@ -68,7 +69,7 @@ export async function runHandler(
     late: event.late,
     receivedAt: new Date(event.receivedAt),
     signal: abort.signal,
-    log: log.child(lineOf(event)),
+    log,
     once: steps.once,
     state,
     statuses: app.statuses,
@@ -79,7 +80,7 @@ export async function runHandler(
   let cancel = clock.after(timeoutMs, () => {
     overdue = `the handler took longer than ${timeoutMs} ms`;
     giveUp(event, abort, new DOMException(overdue, 'TimeoutError'));
-    cancel = clock.after(DEAF_MS, () => log.warn({ ...lineOf(event), steps: steps.open() }, DEAF));
+    cancel = clock.after(DEAF_MS, () => log.warn({ steps: steps.open() }, DEAF));
   });
   const ended = await atWorkOn(event, async (): Promise<Returned> => {
     try {
