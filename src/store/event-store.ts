@@ -59,7 +59,8 @@ export function readerOn(engine: Engine): StoreReader {
 }
 
 export function storeOn(engine: Engine, secrets: Secrets, options: StoreOptions): EventStore {
-  const queue = queueOn(engine, options);
-  const quarantine = quarantineOn(engine, queue, options.clock);
-  return { ...readerOn(engine), queue, quarantine, secrets, reports: reportsOn(engine) };
+  const reader = readerOn(engine);
+  const queue = queueOn(engine, reader.queue, options);
+  const quarantine = quarantineOn(engine, reader.quarantine, queue, options.clock);
+  return { ...reader, queue, quarantine, secrets, reports: reportsOn(engine, reader.reports) };
 }

@@ -13,8 +13,13 @@ export type QuarantineFacade = ReturnType<typeof quarantineOn>;
 export const quarantineReaderOn = ({ read }: Pick<Engine, 'read'>) => callsOf(quarantineReads, read);
 
 /** Notifications that no stored secret explains. */
-export function quarantineOn(engine: Engine, queue: Pick<Queue, 'tellRecorded'>, clock: Clock) {
-  const calls = { ...quarantineReaderOn(engine), ...callsOf(quarantineOperations, engine.write) };
+export function quarantineOn(
+  engine: Engine,
+  reader: QuarantineReader,
+  queue: Pick<Queue, 'tellRecorded'>,
+  clock: Clock,
+) {
+  const calls = { ...reader, ...callsOf(quarantineOperations, engine.write) };
   const entries = keepingOn(calls);
   return {
     ...calls,

@@ -82,8 +82,7 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
 }
 
 /** Events and their lanes, from record to prune. */
-export function queueOn(engine: Engine, { clock, onCommit = () => {} }: StoreOptions) {
-  const reader = queueReaderOn(engine);
+export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit = () => {} }: StoreOptions) {
   const calls = callsOf(queueOperations, engine.write);
   const records = new Gathered(async (list: readonly Arrival[]) => {
     const began = clock.monotonic();

@@ -11,7 +11,7 @@ export const reportReads = () => ({ ...countReads(), overview, channels });
 /** What processes tell of themselves, the overview, and live channels. */
 export const reportsReaderOn = ({ read }: Pick<Engine, 'read'>) => callsOf(reportReads, read);
 
-export const reportsOn = (engine: Engine) => ({
-  ...reportsReaderOn(engine),
+export const reportsOn = (engine: Engine, reader: ReportsReader) => ({
+  ...reader,
   ...callsOf(reportOperations, engine.write),
 });
