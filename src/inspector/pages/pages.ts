@@ -7,7 +7,6 @@ import { spanQuery } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
 import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
-import { sendPage } from './send-page.ts';
 
 /** Endpoints that forms ask, too, and the page that comes after. */
 const AFTER: Readonly<Record<string, (answer: Record<string, string>) => string>> = {
@@ -49,7 +48,10 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
       kept: await quarantine(inspected),
     }),
     '/webhooks': async () => ({ view: 'webhooks', ...(await webhooks(inspected)) }),
-    ...(isDev && { '/send': sendPage(inspected) }),
+    // Loaded when it is asked for: no start waits for what only developers use.
+    ...(isDev && {
+      '/send': async (...given) => (await import('./send-page.ts')).sendPage(inspected)(...given),
+    }),
   };
   const form = express.urlencoded({ extended: false, limit: '16kb' });
   for (const [path, page] of Object.entries(pages)) {
