@@ -32,8 +32,7 @@ export function openLog(
   const onResumed = (lines: number) => log.warn({ lines }, 'log lines were dropped');
   const destination = new LogDestination(neverBlocking(), onResumed);
   process.once('exit', () => destination.writeRest());
-  const hooks = { streamWrite: render ?? visible };
-  const log: Logger = pino({ level, ...logFormat, hooks }, destination);
+  const log: Logger = pino({ level, ...logFormat, hooks: { streamWrite: render ?? visible } }, destination);
   return {
     log,
     /** How many lines were dropped since the start. */
@@ -175,7 +174,8 @@ export function keepingLines(log: Logger, known: object) {
     log: kept,
     /** The lines as texts: time, level, message, and members as JSON; undefined if there are none. */
     text(): string | undefined {
-      const shown = lines.map((line) => textOfLine(line, kept.bindings())).join('\n');
+      const all = kept.bindings();
+      const shown = lines.map((line) => textOfLine(line, all)).join('\n');
       return shown === '' ? undefined : Buffer.from(shown).toString('utf8', 0, MOST_KEPT);
     },
   };
