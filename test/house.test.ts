@@ -146,7 +146,7 @@ describe('the rules of the house', () => {
   test('keep the inspector apart: one line mounts it, and the command that prints its overview alone imports it, too', () => {
     const others = sources.filter(({ path }) => roomOf(path) !== 'inspector');
     expect(breaches(others, (target) => target.startsWith('src/inspector/')).toSorted()).toEqual([
-      'src/cli/status.ts -> src/inspector/api/attention.ts',
+      'src/cli/status.ts -> src/inspector/attention/attention.ts',
       'src/cli/status.ts -> src/inspector/pages/words.ts',
       'src/start.ts -> src/inspector/index.ts',
     ]);

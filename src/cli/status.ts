@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { plural, visibleLine } from '../base/text.ts';
 import { loadConfig } from '../config.ts';
-import { stats } from '../inspector/api/attention.ts';
+import { stats } from '../inspector/attention/attention.ts';
 import { duration, number, size } from '../inspector/pages/words.ts';
 import { withDatabase } from '../store/open.ts';
 import { print, printJson } from './output.ts';

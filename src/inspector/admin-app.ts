@@ -10,6 +10,7 @@ import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/endpoint.ts';
 import { newestReceipt } from './api/stats.ts';
+import { stats } from './attention/attention.ts';
 import { Guesses } from './guard/guesses.ts';
 import { refuse, refuseFailed } from './guard/refuse.ts';
 import { guardToken, Sessions, tokenCheck } from './guard/sign-in.ts';
@@ -120,12 +121,15 @@ const pagePolicy: RequestHandler = helmet({
 const PATIENCE_MS = 5000;
 
 /** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
-async function scrape({ store, clock, log }: Inspected): Promise<Scraped | undefined> {
+async function scrape(inspected: Inspected): Promise<Scraped | undefined> {
+  const { store, clock, log } = inspected;
+  const overview = store.reports.overview();
   const asked = Promise.all([
-    store.reports.overview(),
+    overview,
     store.reports.instances(),
     store.size(),
     newestReceipt(store, 1),
+    stats(inspected, overview).then(({ concerns }) => concerns),
   ]);
   const scraped = asked.catch((error) => {
     if (!isUnavailable(error))

@@ -163,6 +163,7 @@ describeInBrowser('a reader', () => {
     await page.click('text=Dismiss what matches…');
     await page.fill('input[name=reason]', 'and so have these');
     await page.click(`button:text("Dismiss ${dead - 1} events")`);
+    await page.waitForURL(/[?&]id=/); // a reload on the way there has no page
     await eventually('all are dismissed', async () => (await store.queue.count({ status: 'dead' })) === 0);
     await page.reload();
     expect(await page.textContent('main')).toContain('events were dismissed');

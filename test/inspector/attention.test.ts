@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { concernsOf } from '../../src/inspector/api/attention.ts';
+import { concernsOf } from '../../src/inspector/attention/attention.ts';
 import { testDatabase } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, SECRET, WEBHOOK } from '../support/genuine.ts';

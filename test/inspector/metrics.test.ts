@@ -46,6 +46,7 @@ const NAMES = [
   'webhook_admin_guesses_total',
   'webhook_store_up',
   'webhook_events',
+  'webhook_fault',
   'webhook_oldest_pending_seconds',
   'webhook_handler_seconds',
   'webhook_store_commit_seconds',

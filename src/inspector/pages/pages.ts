@@ -1,10 +1,10 @@
 import express, { type RequestHandler, Router } from 'express';
-import { stats } from '../api/attention.ts';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { endpointsOf } from '../api/endpoints.ts';
 import { channelList, channelsQuery, problemList, quarantine, refusals } from '../api/reports.ts';
 import { spanQuery } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
+import { stats } from '../attention/attention.ts';
 import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
 import { type Page, type Render, rootOf } from './render.ts';
 

@@ -7,6 +7,7 @@ import { slotOf } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
 import type { DatabaseSize, Instance, Overview } from '../../store/event-store.ts';
 import { isAway } from '../../store/queue/lists/event-json.ts';
+import type { Concern } from '../attention/concern.ts';
 import { type Result, results } from './request-results.ts';
 
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -29,8 +30,14 @@ const histogram = (
   ...labelNames: string[]
 ) => new Histogram({ name, help, buckets, labelNames, registers: [registry] });
 
-/** What the store says at a scrape, and when the newest event was received. */
-export type Scraped = readonly [Overview, readonly Instance[], DatabaseSize, number | undefined];
+/** What the store says at a scrape, when the newest event was received, and what needs attention. */
+export type Scraped = readonly [
+  Overview,
+  readonly Instance[],
+  DatabaseSize,
+  number | undefined,
+  readonly Concern[],
+];
 
 /** The metrics for Prometheus. Counters and times change with each event; the others are read at each scrape. */
 export class Metrics {
@@ -93,7 +100,7 @@ export class Metrics {
     gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
     gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedAt);
     if (scraped) {
-      const [overview, instances, size, lastReceivedAt = 0] = scraped;
+      const [overview, instances, size, lastReceivedAt = 0, concerns] = scraped;
       const { pending, running, dead, oldestPendingAt = now, oldestReadyAt = now } = overview;
       const age = (time: number) => Math.max(0, now - time) / 1000;
       const unfinished = { pending, running, dead };
@@ -109,6 +116,11 @@ export class Metrics {
       const away = instances.filter((one) => one.name !== instance && isAway(one, now)).length;
       const states = { live: instances.length - away, away };
       gauges('webhook_instances', 'Processes; away if not seen for 30 seconds.', 'state', states);
+      const labelNames = ['fault', 'of', 'severity'];
+      const what = 'What needs attention, as the overview says it: 1 while it does.';
+      const faults = new Gauge({ name: 'webhook_fault', help: what, registers, labelNames });
+      for (const { fault, of = '', grave } of concerns)
+        faults.set({ fault, of, severity: grave ? 'grave' : 'minor' }, 1);
       gauge('webhook_database_bytes', 'Size of the database.', size.bytes);
       if (size.free !== undefined) gauge('webhook_disk_free_bytes', 'Room of the disk.', size.free);
     }
