@@ -57,6 +57,7 @@ export class Dispatcher {
   readonly #atWork = new Set<Leased>();
   /** what a stop waits for: claims, events until their results are stored or never will be, calls of `onDead` */
   readonly #underWay = new Set<Promise<unknown>>();
+  /** with the fraction of a place that is still due to the newest lanes of each */
   readonly #limits;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
@@ -80,7 +81,7 @@ export class Dispatcher {
     const { clock, config } = options;
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
-    this.#limits = limitsOf(options.app);
+    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, due: 0 }));
     const noAnswer = 'the store does not answer; trying again';
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
   }
@@ -182,7 +183,10 @@ export class Dispatcher {
   async #claimFree(free: number): Promise<void> {
     const { store, clock, config } = this.#options;
     const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
-    const limits = this.#limits.map(({ kinds, most }) => ({ kinds, room: most - this.#runningOf(kinds) }));
+    const limits = this.#limits.map(({ kinds, most, due }) => {
+      const room = most - this.#runningOf(kinds);
+      return { kinds, room, newest: Math.floor(due + room * NEWEST) };
+    });
     const due = this.#dueToNewest + free * NEWEST;
     const newest = Math.floor(due);
     const oldest = free - newest;
@@ -192,6 +196,11 @@ export class Dispatcher {
       const { claims, hasMore } = await store.queue.claim({ oldest, newest, limits, owner, leaseMs });
       this.#isClaimWanted ||= hasMore;
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
+      for (const [index, { kinds, newest: last }] of limits.entries()) {
+        const limit = this.#limits[index];
+        const taken = claims.filter(({ kind }) => kinds.includes(slotOf(kind))).length;
+        if (limit) limit.due += taken * NEWEST - Math.min(last, taken);
+      }
     } catch (error) {
       this.#storeFailed('claim events', error); // the next poll claims again
     }

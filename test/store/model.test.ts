@@ -196,7 +196,7 @@ const claim = (oldest: number, newest: number) =>
 /** At a limit a claim gets nothing, and changes nothing for the claims of others. */
 const claimAtLimit = (oldest: number) =>
   command(`claim ${oldest} at a limit`, async (_, { store, owner }) => {
-    const limits = [{ kinds: ['media_available'], room: 0 }];
+    const limits = [{ kinds: ['media_available'], room: 0, newest: 0 }];
     const request = { oldest, newest: 2, limits, owner, leaseMs: LEASE_MS };
     expect((await store.queue.claim(request)).claims).toEqual([]);
   });

@@ -147,7 +147,7 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   await polled(store, { oldest: 4, newest: 4 });
   await stage.pass(LEASE_MS + 1);
   await store.queue.recover({ held: [], maxAttempts: 40 });
-  await polled(store, { oldest: 2, limits: [{ kinds: ['media_available'], room: 1 }] });
+  await polled(store, { oldest: 2, limits: [{ kinds: ['media_available'], room: 1, newest: 0 }] });
   const rest = await polled(store, { oldest: 100 });
   await Promise.all(rest.map((claim: Claim) => store.queue.settle(claim, HANDLED)));
   await store.queue.replay({ ids: list.slice(0, 4).map(({ id }) => id) });

@@ -132,7 +132,11 @@ onEachEngine('claim', (stage) => {
     for (const [at, one] of [...tracks, ...others].entries())
       await store.queue.record(one, stage.clock.now() + at);
     const asking = async (request: Partial<ClaimRequest>, ...rooms: readonly number[]) => {
-      const limits = [['unknown'], ['track_created']].map((kinds, at) => ({ kinds, room: rooms[at] ?? 0 }));
+      const limits = [['unknown'], ['track_created']].map((kinds, at) => ({
+        kinds,
+        room: rooms[at] ?? 0,
+        newest: 0,
+      }));
       const claims = await polled(store, { limits, ...request });
       return claims.map(({ resource }) => resource.slice(6)).sort();
     };
@@ -145,13 +149,25 @@ onEachEngine('claim', (stage) => {
     expect(await asking({ oldest: 9 })).toEqual(['track-4']);
   });
 
+  test('leases some of the newest of a limited kind, fresh ones as well as those set aside, and others that are not limited', async () => {
+    const { store } = stage;
+    const tracks = [1, 2, 3, 4, 5].map((n) => notified(`media:${n}`, n, { kind: 'track_created' }));
+    for (const [at, one] of [...tracks, notified('media:6', 6)].entries())
+      await store.queue.record(one, stage.clock.now() + at);
+    const limits = [{ kinds: ['track_created'], room: 2, newest: 1 }];
+    const asked = async () => (await polled(store, { limits, oldest: 9 })).map(({ resource }) => resource);
+    expect((await asked()).sort()).toEqual(['media:1', 'media:5', 'media:6']);
+    expect((await asked()).sort()).toEqual(['media:2', 'media:4']);
+    expect(await asked()).toEqual(['media:3']);
+  });
+
   test('finds lanes that another process has set aside, when it has no limits, or others', async () => {
     const { store } = stage;
-    const limits = [{ kinds: ['track_created', 'media_available'], room: 0 }];
+    const limits = [{ kinds: ['track_created', 'media_available'], room: 0, newest: 0 }];
     const kinds = ['track_created', 'media_available'];
     await recorded(store, ...kinds.map((kind) => notified(`media:${kind}`, 0, { kind })));
     expect(await polled(store, { limits })).toEqual([]);
-    const others = [{ kinds: ['media_deleted', 'track_created'], room: 1 }];
+    const others = [{ kinds: ['media_deleted', 'track_created'], room: 1, newest: 0 }];
     expect(await polled(store, { oldest: 1, limits: others })).toMatchObject([{}]);
     expect(await polled(store)).toMatchObject([{}]);
   });

@@ -380,10 +380,17 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'limits: no more handlers of a kind begin than there is room for': {
     file: 'src/store/queue/claim.ts',
-    original: "'receivedAt').slice(Math.max(0, room))",
-    mutant: "'receivedAt').slice(Infinity)",
+    original: 'const rest = inOrder(own,',
+    mutant: 'const rest = inOrder([] as typeof own,',
     suite: 'test/store/record-and-claim.test.ts',
     tests: 'as many as there is room for',
+  },
+  'limits: a quarter of their places goes to the newest': {
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'newest: Math.floor(due + room * NEWEST)',
+    mutant: 'newest: 0',
+    suite: 'test/testing/test-receiver.test.ts',
+    tests: 'a backlog of its limit',
   },
   'limits: what is over them holds up nothing behind it': {
     file: 'src/store/queue/claim.ts',

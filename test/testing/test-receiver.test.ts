@@ -441,6 +441,26 @@ test('a receiver under test goes on where the test fakes all timers, and leaves 
   }
 });
 
+test('a new event does not wait behind a backlog of its limit: every fourth place goes to the newest', async () => {
+  const begun: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const limited = defineApp({
+    limits: { track_created: 1 },
+    handlers: {
+      async track_created({ media_id }) {
+        begun.push(media_id);
+        await first.promise;
+      },
+    },
+  });
+  await using kit = await testReceiver({ app: limited });
+  for (let media = 0; media < 40; media++) await kit.deliver('track_created', { media_id: `M${media}` });
+  first.resolve();
+  await kit.settled();
+  expect(begun.indexOf('M39')).toBeLessThan(8);
+  expect(begun.indexOf('M8')).toBeLessThan(16); // the oldest keep three of four
+});
+
 test('limits and onDead of an app hold, too', async () => {
   const running: string[] = [];
   const most: number[] = [];

@@ -51,25 +51,32 @@ export function claimOperations(d: Dialect) {
      */
     async claim(db: Db, request: ClaimRequest & { now: number }) {
       const { oldest, newest, limits = [], ...lease } = request;
+      const found = new Set<string>();
       const polled = async (order: 'ASC' | 'DESC', limit: number, least = 0) => {
         // The last limit takes what a process with more of them has set aside.
         const most = least < limits.length ? least : MOST_LIMITS;
-        return limit > 0 ? db.all<Lane>(poll(order), { limit, least, most }) : [];
+        if (limit <= 0) return;
+        for (const lane of await db.all<Lane>(poll(order), { limit, least, most })) found.add(lane.resource);
       };
-      const found: Lane[] = [];
-      for (const [index, { room }] of limits.entries())
-        found.push(...(await polled('ASC', Math.min(room, oldest - found.length), index + 1)));
-      found.push(...(await polled('ASC', oldest - found.length)));
-      if (found.length === oldest) found.push(...(await polled('DESC', newest)));
-      const lanes = named(found.map(({ resource }) => resource));
+      for (const [index, { room, newest: last }] of limits.entries()) {
+        const places = Math.min(room, oldest - found.size);
+        await polled('ASC', places - last, index + 1);
+        await polled('DESC', Math.min(last, places), index + 1);
+      }
+      await polled('ASC', oldest - found.size);
+      if (found.size === oldest) await polled('DESC', newest);
+      const lanes = named([...found]);
       const wanted = lanes.map((lane) => ({ ...lane, lease: randomUUID() }));
       const leased = await db.each<Lane & { readonly seq: number | undefined }>(leaseLane, wanted, lease);
       const picked = leased.filter(({ seq }) => seq !== undefined);
       const empty = leased.filter(({ seq }) => seq === undefined);
       const rows = await db.each<ClaimRow>(read, picked);
-      const over = limits.flatMap(({ kinds, room }, index) => {
+      const over = limits.flatMap(({ kinds, room, newest: last }, index) => {
         const own = rows.filter(({ kind }) => kinds.includes(slotOf(kind)));
-        const rest = inOrder(own, 'receivedAt').slice(Math.max(0, room));
+        const rest = inOrder(own, 'receivedAt').slice(
+          Math.max(0, room - last),
+          Math.max(0, own.length - last),
+        );
         return rest.map(({ resource }) => ({ resource, overLimit: index + 1 }));
       });
       await freeLanes(db, [...empty, ...over]);
