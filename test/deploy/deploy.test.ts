@@ -13,8 +13,8 @@ import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { describeWith } from '../support/tools.ts';
 import { NginxHere, type Sent } from './nginx-here.ts';
 
-const shipped = (file: string) =>
-  readFileSync(new URL(`../../deploy/compose/${file}`, import.meta.url), 'utf8');
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const shipped = (file: string) => read(`deploy/compose/${file}`);
 const compose = shipped('compose.yaml');
 
 test('sets variables that are valid, when receivers are started as deploy/compose/ has it', () => {
@@ -37,6 +37,23 @@ test('names the same receivers, when both files of deploy/compose/ name them', (
   const upstream = [...shipped('nginx.conf').matchAll(/^ {2}server (receiver-\d):3000 /gm)];
   expect(services).toHaveLength(3);
   expect(upstream.map(([, name]) => name)).toEqual(services);
+});
+
+describeWith('promtool', 'the rules in docs/monitoring/', () => {
+  test('raise and end alerts, when what they name comes and goes', () => {
+    const args = ['test', 'rules', 'test/deploy/alerts.test.yml'];
+    const { stdout, stderr, status } = spawnSync('promtool', args, { encoding: 'utf8' });
+    expect({ said: stdout + stderr, status }).toEqual({
+      said: expect.stringContaining('SUCCESS'),
+      status: 0,
+    });
+  });
+});
+
+test('every alert has its test, when the rules are compared with what tests them', () => {
+  const rules = read('docs/monitoring/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm);
+  const tested = new Set(read('test/deploy/alerts.test.yml').match(/\bWebhook\w+/g));
+  expect(new Set(Array.from(rules, ([, name]) => name))).toEqual(tested);
 });
 
 describeWithPostgres('three receivers on one PostgreSQL', (server) => {
