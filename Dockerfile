@@ -13,13 +13,14 @@ COPY package.json LICENSE ./
 COPY bin ./bin
 COPY src ./src
 RUN mkdir -p data node_modules/.cache && chown node:node data node_modules/.cache
-USER node
+# Its user node, by number: Kubernetes' runAsNonRoot refuses names.
+USER 1000:1000
 # Shows that the image works, and keeps Node's compiled code for this user,
 RUN node bin/hookkit.js demo --once
 USER root
 # who from now on may read it, but not write it.
 RUN chown -R root:root node_modules/.cache && chmod -R a+rX node_modules/.cache
-USER node
+USER 1000:1000
 VOLUME /app/data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

@@ -46,8 +46,8 @@ export type ProcessGuard = ReturnType<typeof guardProcess>;
  * Any other error is the kit's own and ends the process with 1. Nothing is released then: running events keep their lease and the
  * attempt that they used, or an event that crashes its process would crash it for ever.
  *
- * A handler that calls process.exit() would end the process silently, and with 0 nothing would start it again. The guard
- * logs the call and makes the exit code 1.
+ * A handler that calls process.exit() would end the process silently, and with 0, or with 2 as after wrong settings, nothing would start it
+ * again. The guard logs the call and makes the exit code 1.
  */
 export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   let isExpected = false;
@@ -69,7 +69,7 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
     if (isExpected) return;
     const error = textOf(new Error('process.exit()'));
     log.fatal({ ...ownerOf(undefined), code, error }, EXITED);
-    process.exitCode = code === 0 ? 1 : code;
+    process.exitCode = 1;
   });
   return { expectExit };
 }

@@ -74,6 +74,13 @@ test('fails, when the registered URL leads elsewhere, but skips webhooks without
   expect(of('webhook')).toMatchObject({ result: 'warn', detail: expect.stringContaining(stranger.id) });
 });
 
+test('warns of a key that its group may read, and says what helps, when a volume sets the mode of its files', async () => {
+  await here.register('https://your.host/webhooks/media');
+  for (const file of [here.path, `${here.path}.key`]) chmodSync(file, 0o660);
+  const { of } = await findings(0, ['--offline']);
+  expect(of('key')).toMatchObject({ result: 'warn', detail: expect.stringContaining('as SECRETS_KEY') });
+});
+
 const named = (file: string, text: string) => {
   writeFileSync(join(here.directory, file), text);
   return { HANDLERS: join(here.directory, file) };
@@ -83,7 +90,7 @@ const inDatabase = (sqlite: string) => here.database.execute({ sqlite, postgres:
 test.each<[Record<string, RegExp>, () => unknown]>([
   [{ configuration: /PORT/ }, () => ({ PORT: 'x' })],
   [
-    { handlers: /does not load/, database: /everybody may read it/, key: /others may read it/ },
+    { handlers: /does not load/, database: /everybody may read it/, key: /every user may read it/ },
     () => {
       for (const file of [here.path, `${here.path}.key`]) chmodSync(file, 0o644);
       return named('bad.mjs', 'throw 1');

@@ -3,40 +3,94 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
 import { parseConfig } from '../../src/config.ts';
+import { isOwnHost } from '../../src/inspector/admin-app.ts';
 import { notification, PATH, SECRET } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
+import { runCli } from '../support/run-cli.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { describeWith } from '../support/tools.ts';
 import { NginxHere, type Sent } from './nginx-here.ts';
 
-const shipped = (file: string) =>
-  readFileSync(new URL(`../../deploy/compose/${file}`, import.meta.url), 'utf8');
-const compose = shipped('compose.yaml');
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const shipped = (file: string) => read(`deploy/compose/${file}`);
+const { services } = parse(shipped('compose.yaml'), { merge: true });
+const [deployment, front] = parseAllDocuments(read('deploy/kubernetes/receiver.yaml')).map((one) =>
+  one.toJS(),
+);
+const pod = deployment.spec.template.spec;
+const RECEIVERS = ['receiver-1', 'receiver-2', 'receiver-3'];
+const SECRETS = { SECRETS_KEY: SECRETS_KEY.toString('base64'), ADMIN_TOKEN: 'an-admin-token-of-this-test' };
 
-test('sets variables that are valid, when receivers are started as deploy/compose/ has it', () => {
-  const [, block = ''] = /^ {2}environment:\n((?: {4}.*\n)+)/m.exec(compose) ?? [];
-  const given = Object.fromEntries(
-    [...block.matchAll(/^ {4}(\w+): "?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value]),
-  );
-  expect(Object.keys(given).toSorted()).toEqual([
-    ...['DATABASE_POOL', 'DATABASE_URL', 'PGPASSWORD', 'PROVIDER_API_SECRET', 'SECRETS_KEY', 'TRUST_PROXY'],
-  ]);
-  const env = { ...given, SECRETS_KEY: SECRETS_KEY.toString('base64') };
-  expect(parseConfig(env)).toMatchObject({ TRUST_PROXY: 1, DATABASE_POOL: 10, ...{ PORT: 3000 } });
-  // Whoever reads the file, the process list or `docker inspect` of the image finds no password.
-  for (const name of ['PGPASSWORD', 'PROVIDER_API_SECRET', 'SECRETS_KEY'])
-    expect(given[name]).toMatch(/^\$\{\w+:\?\}$/);
+test.each(RECEIVERS)(
+  'takes all of .env, and wins with what is valid, when deploy/compose/ starts %s',
+  (name) => {
+    const { environment: given, ...service } = services[name];
+    expect(service).toMatchObject({ env_file: '.env', mem_limit: '1g', ulimits: { nofile: 65536 } });
+    expect(service).not.toHaveProperty('ports');
+    const config = parseConfig({ ...given, ...SECRETS });
+    expect(config).toMatchObject({ TRUST_PROXY: 1, PORT: 3000, ADMIN_PORT: 3001, INSTANCE_NAME: name });
+    for (const host of [name, '172.18.0.5', '127.0.0.1'])
+      expect(isOwnHost(`${host}:3001`, config)).toBe(true);
+    expect(isOwnHost('elsewhere:3001', config)).toBe(false);
+    expect(given.INSTANCES).toBe(String(RECEIVERS.length));
+    // Whoever reads the file, the process list or `docker inspect` of the image finds no password; without one, nothing starts.
+    for (const secret of ['PGPASSWORD', ...Object.keys(SECRETS)])
+      expect(given[secret]).toMatch(/^\$\{\w+:\?\}$/);
+  },
+);
+
+test('names the same receivers, and keeps short logs of all, when both files of deploy/compose/ are compared', () => {
+  const upstream = [...shipped('nginx.conf').matchAll(/^ {2}server (receiver-\d):3000 /gm)];
+  expect(upstream.map(([, name]) => name)).toEqual(RECEIVERS);
+  expect(Object.keys(services).toSorted()).toEqual(['postgres', 'proxy', ...RECEIVERS]);
+  for (const name in services)
+    expect(services[name].logging.options).toEqual({ 'max-size': '50m', 'max-file': '5' });
 });
 
-test('names the same receivers, when both files of deploy/compose/ name them', () => {
-  const services = [...compose.matchAll(/^ {2}(receiver-\d): \*receiver$/gm)].map(([, name]) => name);
-  const upstream = [...shipped('nginx.conf').matchAll(/^ {2}server (receiver-\d):3000 /gm)];
-  expect(services).toHaveLength(3);
-  expect(upstream.map(([, name]) => name)).toEqual(services);
+test('starts receivers that may do little, with valid settings, when Kubernetes gets the manifest', () => {
+  expect([deployment.kind, front.kind]).toEqual(['Deployment', 'Service']);
+  const { metadata, spec } = deployment.spec.template;
+  const [{ env, ports, ...container }] = spec.containers;
+  for (const { matchLabels: labels } of [deployment.spec.selector, { matchLabels: front.spec.selector }])
+    expect(metadata.labels).toEqual(labels);
+  const given = Object.fromEntries(env.map((one: { name: string; value?: string }) => [one.name, one.value]));
+  expect(given.INSTANCES).toBe(String(deployment.spec.replicas));
+  const config = parseConfig({ ...given, ...SECRETS, INSTANCE_NAME: 'receiver-6c9f7d5b8-x2x7q' });
+  const listening = [config.PORT, config.ADMIN_PORT];
+  expect(ports.map((port: { containerPort: number }) => port.containerPort)).toEqual(listening);
+  expect(isOwnHost('10.0.3.7:3001', config)).toBe(true);
+  expect(container).toMatchObject({
+    envFrom: [{ secretRef: { name: 'receiver' } }],
+    readinessProbe: { httpGet: { path: '/readyz', port: 'http' } },
+    livenessProbe: { httpGet: { path: '/healthz', port: 'http' } },
+    resources: { limits: { memory: '1Gi' } },
+  });
+  // It refuses an image whose user has a name.
+  expect(pod.securityContext.runAsNonRoot).toBe(true);
+  for (const file of ['Dockerfile', 'templates/app/Dockerfile'])
+    expect([...read(file).matchAll(/^USER (.*)$/gm)].at(-1)?.[1]).toBe('1000:1000');
+});
+
+describeWith('promtool', 'the rules in docs/monitoring/', () => {
+  test('raise and end alerts, when what they name comes and goes', () => {
+    const args = ['test', 'rules', 'test/deploy/alerts.test.yml'];
+    const { stdout, stderr, status } = spawnSync('promtool', args, { encoding: 'utf8' });
+    expect({ said: stdout + stderr, status }).toEqual({
+      said: expect.stringContaining('SUCCESS'),
+      status: 0,
+    });
+  });
+});
+
+test('every alert has its test, when the rules are compared with what tests them', () => {
+  const rules = read('docs/monitoring/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm);
+  const tested = new Set(read('test/deploy/alerts.test.yml').match(/\bWebhook\w+/g));
+  expect(new Set(Array.from(rules, ([, name]) => name))).toEqual(tested);
 });
 
 describeWithPostgres('three receivers on one PostgreSQL', (server) => {
@@ -117,7 +171,7 @@ describeWithPostgres('three receivers on one PostgreSQL', (server) => {
   });
 });
 
-const shippedNginx = readFileSync(new URL('../../deploy/nginx/receiver.conf', import.meta.url), 'utf8');
+const shippedNginx = read('deploy/nginx/receiver.conf');
 
 /** A notification of so many bytes, signed. */
 function sized(size: number, secret = SECRET): Sent {
@@ -196,8 +250,7 @@ describeWith('nginx', 'nginx in front of a receiver, with the file in deploy/ngi
 });
 
 describe('with systemd,', () => {
-  const shippedSystemd = new URL('../../deploy/systemd/receiver.service', import.meta.url);
-  const unit = readFileSync(shippedSystemd, 'utf8');
+  const unit = read('deploy/systemd/receiver.service');
   const directory = mkdtempSync(join(tmpdir(), 'hookkit-unit-'));
   afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -212,7 +265,7 @@ describe('with systemd,', () => {
   describeWith('systemd-analyze', 'the unit in deploy/systemd/', () => {
     test('is whole, when systemd verifies it', () => {
       // Where Node.js lies is another matter on every machine.
-      const here = unit.replace('ExecStart=/usr/bin/node ', `ExecStart=${process.execPath} `);
+      const here = unit.replace('ExecStart=node ', `ExecStart=${process.execPath} `);
       expect(here).not.toBe(unit);
       expect(analyze(here, 'verify', '--man=no')).toEqual({ said: '', code: 0 });
       expect(analyze(here.replace('ProtectSystem=strict', 'ProtectSystem=strikt'), 'verify').said).not.toBe(
@@ -234,13 +287,21 @@ describe('with systemd,', () => {
     });
   });
 
+  test.each<[string, number, Record<string, string>]>([
+    ['no more, when its settings are wrong', 2, { PORT: 'x' }],
+    ['again, when its database is away', 1, { ...SECRETS, DATABASE_URL: 'postgres://hookkit@127.0.0.1:1/x' }],
+  ])('the unit starts the service %s', async (_when, code, env) => {
+    expect(unit).toMatch(/^Restart=always\nRestartSec=1\n.*\nRestartPreventExitStatus=2$/m);
+    expect((await runCli(['serve'], { env })).code).toBe(code);
+  });
+
   test('the unit is started at boot and gives the service the time that it needs to stop', () => {
     expect(unit).toMatch(/^\[Install\]\nWantedBy=multi-user\.target$/m);
     const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
     const { DRAIN_MS, SHUTDOWN_GRACE_MS } = parseConfig({});
     const closing = 2000;
     expect(seconds * 1000).toBeGreaterThan(DRAIN_MS + SHUTDOWN_GRACE_MS + closing);
-    const compose = readFileSync(new URL('../../deploy/compose/compose.yaml', import.meta.url), 'utf8');
-    expect(compose).toContain(`stop_grace_period: ${seconds}s`);
+    for (const name of RECEIVERS) expect(services[name].stop_grace_period).toBe(`${seconds}s`);
+    expect(pod.terminationGracePeriodSeconds).toBe(seconds);
   });
 });

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
-import { isRejection, results } from '../../src/inspector/watch/request-results.ts';
 import { Watch } from '../../src/inspector/watch/watch.ts';
 import { reach } from '../../src/provider/checks.ts';
 import { PROBE_ANSWERS } from '../../src/receiver/verdict.ts';
@@ -119,16 +118,6 @@ test.each(['alerts.yml', 'dashboard.json'])(
     for (const label of labels) expect(text).toContain(`result="${label}"`);
   },
 );
-
-test('the alert of nothing that gets in goes by what the overview goes by, when requests are refused', () => {
-  const alerts = readFileSync(new URL('../../docs/monitoring/alerts.yml', import.meta.url), 'utf8');
-  const alert = alerts.split('- alert: ').find((text) => text.startsWith('WebhookNothingGetsIn')) ?? '';
-  const [refused, taken] = [...alert.matchAll(/result=~"([^"]+)"/g)].map(([, values = '']) =>
-    values.split('|'),
-  );
-  expect(refused?.toSorted()).toEqual(results.filter(isRejection).toSorted());
-  expect(taken).toEqual(['accepted', 'duplicate']);
-});
 
 test('the last 200 refusals are kept, the newest first', () => {
   const watch = new Watch(systemClock);

@@ -102,13 +102,17 @@ function checkDatabase(path: string): Finding {
   ]);
 }
 
+const GROUP_READS =
+  "its group may read it: chmod 600 it, or where its volume sets the mode (Kubernetes' fsGroup), give its content as SECRETS_KEY";
+
 /** Checks that no other user can read the key file. Opening the secrets shows whether it is the right key. */
 function checkKeyFile(path: string): Finding {
   if (!isThere(path))
     return findingsOf('key').skipped(`there is no ${path}: it is made with the first database`);
   const mode = modeOf(path);
   return judged('key', `${path}, mode ${mode.toString(8)}`, [
-    [(mode & 0o077) > 0, 'FAIL', `others may read it: chmod 600 ${path}`],
+    [(mode & 0o007) > 0, 'FAIL', `every user may read it: chmod 600 ${path}`],
+    [(mode & 0o070) > 0, 'warn', GROUP_READS],
   ]);
 }
 
