@@ -47,6 +47,12 @@ const path = text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /we
 const instance = text(/^[\w.-]{1,100}$/, 'at most 100 letters, digits, dots, hyphens and underscores');
 // Browsers encode other characters in different ways, and clients send none of them as Bearer.
 const adminToken = secret(/^[!-~]{16,}$/, 'at least 16 characters, ASCII without spaces').optional();
+const THIS_MACHINE = String.raw`127\.\d+\.\d+\.\d+|localhost|\[::1\]`;
+// Its path may be a secret, as that of an incoming webhook is: it goes over no network in plain text.
+const alertUrl = secret(
+  new RegExp(String.raw`^(https://[^\s/?#@\\]+|http://(${THIS_MACHINE})(:\d+)?)([/?#]\S*)?$`, 'i'),
+  'an https URL, or an http URL of this machine, without a user name or password',
+).optional();
 const host = text(/^[\w.:-]+$/, 'a host name or address');
 
 const machine = hostname().replaceAll(/[^\w.-]/g, '-');
@@ -101,6 +107,8 @@ const variables = {
     .optional(),
   ADMIN_TRUST_PROXY: whole(0, 16, 'how many proxies stand before the admin listener').default(0),
 
+  ALERT_URL: alertUrl,
+
   PROVIDER_BASE_URL: baseUrl('/v2').default('https://api.jwplayer.com'),
   PROVIDER_API_SECRET: secret(CREDENTIAL, 'an API secret of the provider, ASCII without spaces').optional(),
   STATUSES_BASE_URL: baseUrl('/api/v1').optional(),
@@ -143,7 +151,7 @@ export const variableNames = Object.keys(variables) as Variable[];
 /** Variables that name the file of a secret, as containers have secrets. A test finds them in `.env.example`. */
 export const fileNames: readonly string[] = [
   ...['WEBHOOK_SECRET_FILE', 'DATABASE_URL_FILE', 'SECRETS_KEY_FILE', 'ADMIN_TOKEN_FILE'],
-  ...['ADMIN_READ_TOKEN_FILE', 'PROVIDER_API_SECRET_FILE', 'STATUSES_TOKEN_FILE'],
+  ...['ADMIN_READ_TOKEN_FILE', 'ALERT_URL_FILE', 'PROVIDER_API_SECRET_FILE', 'STATUSES_TOKEN_FILE'],
 ];
 
 type Environment = Readonly<Record<string, string | undefined>>;

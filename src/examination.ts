@@ -11,7 +11,7 @@ import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
 import type { Tell } from './dispatch/process-guard.ts';
 import { doubtsOf } from './doubts.ts';
 import { kindNames } from './notification/kinds.ts';
-import { checkClock, checkProvider, checkUrls } from './provider/checks.ts';
+import { checkAlert, checkClock, checkProvider, checkUrls } from './provider/checks.ts';
 import { PROBE_ANSWERS } from './receiver/verdict.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
@@ -22,6 +22,8 @@ import { isAway } from './store/queue/lists/event-json.ts';
 interface Examination {
   /** whether to skip the checks that need the network */
   readonly isOffline: boolean;
+  /** whether to post a test message to ALERT_URL */
+  readonly isAlertTried: boolean;
   /** checked in addition to the URLs of the registered webhooks */
   readonly urls: readonly string[];
   /** told of handlers whose load takes long */
@@ -47,6 +49,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
   for (const doubt of doubtsOf(flags, loaded)) yield configuration.warn(doubt);
   const webhooks = yield* examineStore(config);
   yield* examineNetwork(config, examination, webhooks);
+  yield await checkAlert(config.ALERT_URL, examination.isAlertTried);
 }
 
 /** Loads the handlers, and reads the settings of their app: names, never values. @returns undefined if they do not load */

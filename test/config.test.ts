@@ -56,6 +56,13 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     ADMIN_READ_TOKEN: { valid: 'sixteen-letters?', invalid: ['short'] },
     ADMIN_NAMES: { valid: 'Admin.example, other', parsed: ['admin.example', 'other'], invalid: ['a/b', ','] },
     ADMIN_TRUST_PROXY: { valid: '1', parsed: 1, invalid: ['true', '17', 'loopback'] },
+    ALERT_URL: {
+      valid: 'https://hooks.example/services/T0/hunter2',
+      invalid: [
+        ...['hooks.example', 'http://hooks.example/hunter2', 'http://127.0.0.1.example', 'ftp://127.0.0.1/'],
+        ...['https://user:hunter2@hooks.example', 'http://localhost:1\\\\@a/'],
+      ],
+    },
     PROVIDER_BASE_URL: {
       valid: 'http://127.0.0.1:4010',
       invalid: [
@@ -81,6 +88,7 @@ const SECRET_VARIABLES = [
   'SECRETS_KEY',
   'ADMIN_TOKEN',
   'ADMIN_READ_TOKEN',
+  'ALERT_URL',
   'PROVIDER_BASE_URL',
   'PROVIDER_API_SECRET',
   'STATUSES_BASE_URL',

@@ -83,7 +83,7 @@ async function tellTypes(flags: GlobalFlags, signal: AbortSignal): Promise<void>
   if (result === 'FAIL' && !signal.aborted) say(`types: ${detail}`);
 }
 
-/** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings. */
+/** The settings, but with a database of its own: `dev` must not touch the data of a server with the same settings, nor post in its name. */
 function devConfig(flags: GlobalFlags): Config {
   const fixed = { HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1', DRAIN_MS: '0' };
   const config = settings.loadConfig({ ...flags, dev: true }, fixed);
@@ -91,7 +91,8 @@ function devConfig(flags: GlobalFlags): Config {
     url() === undefined
       ? { LEASE_MS: Math.min(config.LEASE_MS, LONGEST_LEASE_MS) }
       : { LEASE_MS: DEBUGGING_MS, HANDLER_TIMEOUT_MS: DEBUGGING_MS };
-  return { ...config, ...times, SHUTDOWN_GRACE_MS: Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS) };
+  const grace = Math.min(config.SHUTDOWN_GRACE_MS, LONGEST_GRACE_MS);
+  return { ...config, ...times, ALERT_URL: undefined, SHUTDOWN_GRACE_MS: grace };
 }
 
 async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {

@@ -14,13 +14,25 @@ export function addDoctor(program: Command): void {
         .argParser((text, before: readonly string[] = []) => [...before, receiverUrl(text).href])
         .conflicts('offline'),
     )
+    .addOption(
+      new Option('--alert', 'post a test message to ALERT_URL, and say how it was answered').conflicts(
+        'offline',
+      ),
+    )
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', '\nAfter a FAIL the exit code is 1. Run it as the user of the server.')
     .action(loadingOnly(doctor));
 }
 
-function doctor(flags: { offline?: true; url?: readonly string[]; json?: true }, command: Command) {
-  const { offline: isOffline = false, url: urls = [] } = flags;
-  const findings = examine({ isOffline, urls, tell: say, flags: command.optsWithGlobals() });
+interface Flags {
+  readonly offline?: true;
+  readonly url?: readonly string[];
+  readonly alert?: true;
+  readonly json?: true;
+}
+
+function doctor(flags: Flags, command: Command) {
+  const { offline: isOffline = false, url: urls = [], alert: isAlertTried = false } = flags;
+  const findings = examine({ isOffline, isAlertTried, urls, tell: say, flags: command.optsWithGlobals() });
   return printFindings(findings, flags);
 }

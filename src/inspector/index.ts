@@ -5,6 +5,7 @@ import type { Admin } from '../observer.ts';
 import { adminApp } from './admin-app.ts';
 import { BulkVerbs } from './api/verbs.ts';
 import { registeredWebhooks } from './api/webhooks.ts';
+import { keepAlerting } from './watch/alerts.ts';
 import { Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
@@ -25,7 +26,14 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
   const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,
-    keepReporting: (needs) => watch.keepReporting(needs),
+    keepReporting(needs) {
+      const stopAlerting = keepAlerting(needs, watch);
+      const leave = watch.keepReporting(needs);
+      return () => {
+        stopAlerting();
+        return leave();
+      };
+    },
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
       const verbs = new BulkVerbs(parts);

@@ -51,6 +51,43 @@ export async function* checkProvider(
   }
 }
 
+/**
+ * Posts an alert. It follows no redirect, and goes by the proxy of the environment.
+ * @returns why it did not arrive, without the URL, which is a secret; undefined if it did
+ */
+export async function postAlert(
+  url: string,
+  alert: object,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<string | undefined> {
+  try {
+    const { ok, status, body } = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(alert),
+      redirect: 'manual',
+      signal: AbortSignal.any([timeLimit(TIMEOUT_MS), signal]),
+    });
+    await body?.cancel(); // it may quote the path
+    return ok ? undefined : `the answer was ${status}`;
+  } catch (error) {
+    return whyUnreachable(error);
+  }
+}
+
+/** Whether alerts are posted, and whether one arrives. @param isTried posts a test message */
+export async function checkAlert(url: string | undefined, isTried: boolean): Promise<Finding> {
+  const { ok, fail } = findingsOf('alert');
+  if (url === undefined) return (isTried ? fail : ok)('ALERT_URL is not set: no alert is posted');
+  if (!isTried) return ok('ALERT_URL is set: --alert posts a test message');
+  const text = 'A test by hookkit doctor --alert: nothing is wrong.';
+  const problem = await postAlert(url, { text, status: 'test' });
+  if (problem === undefined) return ok('the test message was taken: look whether it is there');
+  return fail(
+    `the test message was not taken (${problem}): is ALERT_URL right, and does this machine reach it?`,
+  );
+}
+
 interface Given {
   /** registered at the provider; undefined where that is not known */
   readonly webhooks: readonly Webhook[] | undefined;

@@ -16,7 +16,7 @@ export type { Queue, QueueReader, Recorded } from './queue/queue.ts';
 export type { Settled } from './queue/settle.ts';
 export type { Channel, ChannelPage, Channels } from './reports/channels.ts';
 export type { Overview } from './reports/overview.ts';
-export type { Instance, Refusals, Report, Stat, Sum } from './reports/report.ts';
+export type { Alerts, Instance, Refusals, Report, SeenFault, Stat, Sum } from './reports/report.ts';
 export type { Secrets } from './secrets/vault.ts';
 export type * from './stored.ts';
 

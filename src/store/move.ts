@@ -43,7 +43,8 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The rows of meta that are moved; the others are about one database alone. */
-const whereOf = (table: string) => (table === 'meta' ? "name IN ('paused', 'quarantine_lost')" : 'true');
+const whereOf = (table: string) =>
+  table === 'meta' ? "name IN ('paused', 'quarantine_lost', 'alerts')" : 'true';
 
 const PAGE = 500;
 

@@ -5,7 +5,7 @@ import type { Finding } from '../../src/base/finding.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { checkClock, reach } from '../../src/provider/checks.ts';
 import { NO_TOKEN, PROBE_ANSWERS, THROTTLED, UNVERIFIED } from '../../src/receiver/verdict.ts';
-import { scripted } from '../provider/support.ts';
+import { NOWHERE, scripted } from '../provider/support.ts';
 import { type Installation, install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -127,6 +127,26 @@ test('fails, when the provider refuses the API secret and the key is another, an
   expect(['secrets', 'provider', 'url'].map((check) => of(check).result)).toEqual(['FAIL', 'FAIL', 'FAIL']);
   expect(of('secrets').detail).toContain('do not open with this key');
   expect(of('provider').detail).not.toContain('refused-api-secret');
+});
+
+test('posts a test message to ALERT_URL, when it is told to, and says how that was answered, without the URL', async () => {
+  const { url, got } = await scripted([200], [404], [302, {}, { Location: '/hunter2' }]);
+  const ALERT_URL = `${url}/hunter2`;
+  const alert = async (result: string, why: string, args: string[], env: Record<string, string>) => {
+    const { of } = await findings(result === 'FAIL' ? 1 : 0, args, env);
+    expect(of('alert')).toMatchObject({ result, detail: expect.stringContaining(why) });
+  };
+  await alert('ok', 'not set', ['--offline'], {});
+  await alert('FAIL', 'not set', ['--alert'], {});
+  await alert('ok', 'is set', [], { ALERT_URL });
+  expect(got).toEqual([]);
+  await alert('ok', 'was taken', ['--alert'], { ALERT_URL });
+  expect(JSON.parse(present(got[0]).body)).toEqual({ text: expect.any(String), status: 'test' });
+  await alert('FAIL', '404', ['--alert'], { ALERT_URL });
+  await alert('FAIL', '302', ['--alert'], { ALERT_URL });
+  await alert('FAIL', 'ECONNREFUSED', ['--alert'], { ALERT_URL: `${NOWHERE}/hunter2` });
+  expect(got).toHaveLength(3);
+  expect(here.outputs.join()).not.toContain('hunter2');
 });
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { KitError } from '../../src/base/errors.ts';
+import { parseConfig } from '../../src/config.ts';
+import { stats } from '../../src/inspector/attention/attention.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { Breakable } from '../support/breakable-store.ts';
@@ -101,6 +103,12 @@ describe('once the secrets were sealed under another key than the process has', 
     expect((await inspected.raw('/')).body).toContain('The stored secrets cannot be read');
     expect((await inspected.deliver(notification())).status).toBe(200);
   });
+});
+
+test('what needs attention fails at once, when the store fails while a report waits: a rejection without a reader ends the process', async () => {
+  const watch = { report: () => new Promise<void>(() => {}), ofDay: async () => [] };
+  const sources = { store: {} as EventStore, watch, clock: systemClock, config: parseConfig({}) };
+  await expect(stats(sources, Promise.reject(new Error(REASON)))).rejects.toThrow(REASON);
 });
 
 test('a scrape does without the store, when that does not answer within five seconds', async () => {

@@ -94,6 +94,25 @@ onEachEngine('reports', (stage) => {
     expect(await store.reports.instances()).toMatchObject([{ name: 'a' }]);
   });
 
+  test('give the lease of alerts to one process, until half a minute after its renewal, with what was posted last', async () => {
+    const { reports } = stage.store;
+    const other = (await stage.another()).reports;
+    const alerts = { postedAt: NOON, faults: [] };
+    const [one, two] = await Promise.all([reports.holdAlerts({ by: 'a' }), other.holdAlerts({ by: 'b' })]);
+    const [by, next] = one ? ['a', 'b'] : ['b', 'a'];
+    expect([one, two].filter(Boolean)).toMatchObject([{ postedAt: 0, faults: [] }]);
+    await stage.pass(20_000);
+    expect(await reports.holdAlerts({ by, alerts })).toMatchObject(alerts);
+    await stage.pass(20_000);
+    expect(await other.holdAlerts({ by: next })).toBeUndefined();
+    await stage.pass(10_001);
+    expect(await other.holdAlerts({ by: next })).toMatchObject(alerts);
+    await stage.pass(30_001);
+    const late = { postedAt: NOON + 1, faults: [] };
+    expect(await reports.holdAlerts({ by, alerts: late })).toBeUndefined();
+    expect(await reports.holdAlerts({ by })).toMatchObject(alerts);
+  });
+
   test('add up refusals by reason, webhook and network, and keep the thousand that were last, and the last one of a webhook with a secret', async () => {
     const { store } = stage;
     const group = (n: number, more: Partial<Refusals> = {}): Refusals => {

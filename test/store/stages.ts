@@ -103,6 +103,9 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
         `UPDATE events SET next_at = next_at - ${ms}, held_by = held_by - ${ms} WHERE next_at IS NOT NULL`,
       );
       await database.sql(`UPDATE lanes SET until = until - ${ms} WHERE lease IS NOT NULL`);
+      const renewed = `(value::jsonb->>'renewedAt')::bigint - ${ms}`;
+      const earlier = `(value::jsonb || jsonb_build_object('renewedAt', ${renewed}))::text`;
+      await database.sql(`UPDATE meta SET value = ${earlier} WHERE name = 'alerts'`);
     },
   };
 }

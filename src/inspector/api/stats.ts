@@ -42,7 +42,7 @@ export async function snapshotOf(
   const present = now - (now % MINUTE_MS);
   const instance = watch ? config.INSTANCE_NAME : null;
   const lately = now - RECENT_MS;
-  await watch?.report();
+  await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
   const [overview, newest, secrets, problem, hour, day, failing, instances, refusals, size] =
     await Promise.all([
       asked,

@@ -45,6 +45,29 @@ export interface Report {
   readonly refusals: readonly Refusals[];
 }
 
+/** A grave fault, from when it is first seen until its end is posted. Times are milliseconds since the epoch. */
+export interface SeenFault {
+  readonly fault: string;
+  readonly of?: string;
+  readonly since: number;
+  /** as it was posted */
+  readonly text: string;
+  readonly advice: string;
+  readonly isPosted: boolean;
+  /** in how many rounds it has not been seen since */
+  readonly missed: number;
+}
+
+/** What all processes together have posted. */
+export interface Alerts {
+  /** when something was posted last */
+  readonly postedAt: number;
+  readonly faults: readonly SeenFault[];
+}
+
+/** A process that posts alerts renews its lease every ten seconds; another takes it over so long after the last time. */
+const ALERTS_LEASE_MS = 30_000;
+
 /** How long counts stay: charts show a day, operators query the rest. */
 const KEPT_MS = 8 * 86_400_000;
 /** A process that was not seen for so long is not coming back. */
@@ -78,6 +101,8 @@ export function reportOperations(d: Dialect) {
   const forget = `DELETE FROM refusals WHERE last_at < (SELECT last_at FROM refusals ORDER BY last_at DESC
     LIMIT 1 OFFSET ${MOST_REFUSALS - 1}) AND (webhook_id, last_at) NOT IN (SELECT webhook_id, max(last_at) FROM refusals
     WHERE webhook_id IN (SELECT webhook_id FROM secrets) GROUP BY webhook_id)`;
+  const noteAlerts = `INSERT INTO meta (name, value) VALUES ('alerts', '{}') ON CONFLICT (name) DO NOTHING`;
+  const lockAlerts = d.lock('meta', 'name', `value, ${d.now} AS now`);
   return {
     /** Adds the counts of a process, notes when it was last seen, and deletes rows that are too old. */
     async report(
@@ -97,6 +122,32 @@ export function reportOperations(d: Dialect) {
     /** Deletes the row of a process that stops in order. */
     async leave(db: Db, instance: { readonly name: string }): Promise<void> {
       await db.all('DELETE FROM instances WHERE name = $name', instance);
+    },
+
+    /**
+     * Takes or renews the lease of the one process that posts alerts, by the clock of the store.
+     * @param alerts what it has posted, if it has had the lease: it is stored unless another process took the lease meanwhile
+     * @returns what was posted, and the time; undefined where another process has the lease
+     */
+    async holdAlerts(
+      db: Db,
+      {
+        by,
+        alerts,
+        now,
+      }: { readonly by: string; readonly alerts?: Alerts | undefined; readonly now: number },
+    ): Promise<(Alerts & { readonly now: number }) | undefined> {
+      await db.all(noteAlerts);
+      const [row] = await db.each<{ value: string; now: number }>(lockAlerts, [{ name: 'alerts' }], { now });
+      const time = row?.now ?? now;
+      const held = { by: '', renewedAt: 0, postedAt: 0, faults: [], ...JSON.parse(row?.value ?? '{}') };
+      // A clock that was set back frees the lease, too.
+      const isFree = Math.abs(time - held.renewedAt) >= ALERTS_LEASE_MS;
+      if (held.by !== by && (!isFree || alerts)) return undefined;
+      const { postedAt, faults }: Alerts = alerts ?? held;
+      const value = JSON.stringify({ by, renewedAt: time, postedAt, faults });
+      await db.all("UPDATE meta SET value = $value WHERE name = 'alerts'", { value });
+      return { postedAt, faults, now: time };
     },
   };
 }

@@ -1,0 +1,133 @@
+import { repeat } from '../../base/clock.ts';
+import { isUnavailable, messageOf } from '../../base/errors.ts';
+import { cut, visibleLine } from '../../base/text.ts';
+import type { ReportNeeds } from '../../observer.ts';
+import { postAlert } from '../../provider/checks.ts';
+import type { Alerts, SeenFault } from '../../store/event-store.ts';
+import { iso } from '../../store/queue/lists/event-json.ts';
+import { stats } from '../attention/attention.ts';
+import type { Concern } from '../attention/concern.ts';
+import { duration } from '../pages/words.ts';
+import type { Watch } from './watch.ts';
+
+const ROUND_MS = 10_000;
+/** The least time between two posts. */
+const BETWEEN_MS = 60_000;
+/** So many rounds without the store make half a minute. */
+const ROUNDS_AWAY = 3;
+/** A fault that is gone for a single round has not ended. */
+const ROUNDS_GONE = 2;
+/** Of a post that fails again and again, each sixth is logged: one a minute. */
+const LOGGED = 6;
+/** Slack and Mattermost refuse a text of several times this length. */
+const LONGEST_TEXT = 4000;
+/** Behind these, a space without width: else Mattermost calls people for `@all`, and both make links of addresses. */
+const ACTIVE = /[@#~]|:(?=\/\/)|\](?=\()|www\d*(?=\.)/gi;
+
+type Found = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'>;
+
+/**
+ * Posts what is grave to ALERT_URL when it begins and when it is over: one process for all, by a lease in the store. While a process
+ * cannot use the store, it posts that for itself. It has rounds of its own, as a post may take long, and reports must not wait for it.
+ * @returns a function that ends it
+ */
+export function keepAlerting({ store, config, clock, log }: ReportNeeds, watch: Watch): () => void {
+  const { ALERT_URL: url, INSTANCE_NAME: by } = config;
+  if (url === undefined) return () => {};
+  const ended = new AbortController();
+  /** what this process has posted for all, while it has the lease */
+  let alerts: Alerts | undefined;
+  let own: Alerts = { postedAt: 0, faults: [] };
+  let roundsAway = 0;
+  let why = 'no answer';
+  let failures = 0;
+
+  /** Follows the faults, and posts if something is new or over. @param now by the clock that the times of `before` are of */
+  const tell = async (before: Alerts, found: readonly Found[], now: number): Promise<Alerts> => {
+    const faults = followed(before.faults, found, now);
+    const due = faults.filter((one) => !one.isPosted || isOver(one));
+    if (due.length === 0 || Math.abs(now - before.postedAt) < BETWEEN_MS) return { ...before, faults };
+    const error = await postAlert(url, alertOf(due, by, now), ended.signal);
+    if (error !== undefined) {
+      const isTold = failures++ % LOGGED > 0 || ended.signal.aborted;
+      if (!isTold) log.warn({ error }, 'an alert was not posted; trying again');
+      return { ...before, faults };
+    }
+    failures = 0;
+    const lasting = faults.filter((one) => !isOver(one));
+    return { postedAt: now, faults: lasting.map((one) => ({ ...one, isPosted: true })) };
+  };
+
+  const stopForAll = repeat(clock, ROUND_MS, async () => {
+    try {
+      const held = await store.reports.holdAlerts({ by, alerts });
+      const concerns = held ? (await stats({ store, config, clock, watch })).concerns : [];
+      roundsAway = 0;
+      const grave = concerns.filter((concern) => concern.grave);
+      alerts = held && (await tell(held, grave, held.now));
+      if (alerts?.postedAt !== held?.postedAt) await store.reports.holdAlerts({ by, alerts });
+    } catch (error) {
+      why = messageOf(error);
+      if (!isUnavailable(error) && !ended.signal.aborted)
+        log.error({ error: why }, 'cannot look at what needs attention');
+    }
+    return ROUND_MS;
+  });
+  const stopOwn = repeat(clock, ROUND_MS, async () => {
+    const isAway = roundsAway++ >= ROUNDS_AWAY;
+    own = await tell(own, isAway ? [away(by, why)] : [], clock.now());
+    return ROUND_MS;
+  });
+  return () => {
+    stopForAll();
+    stopOwn();
+    ended.abort();
+  };
+}
+
+const away = (of: string, why: string): Found => ({
+  fault: 'cannot_record',
+  of,
+  text: `The store has not done what it was asked for half a minute: ${why}`,
+  advice:
+    'Senders get 503, and nothing acknowledged is lost. Run `npx hookkit doctor` where this process runs.',
+});
+
+const idOf = ({ fault, of = '' }: Found) => JSON.stringify([fault, of]);
+const isOver = ({ missed }: SeenFault) => missed >= ROUNDS_GONE;
+
+/** The faults of before and those found now. What has gone before it was posted is forgotten. */
+function followed(before: readonly SeenFault[], found: readonly Found[], now: number): SeenFault[] {
+  const present = new Map(found.map((one) => [idOf(one), one]));
+  const begun = new Map(present);
+  for (const one of before) begun.delete(idOf(one));
+  return [
+    ...before.flatMap((one) => {
+      const again = present.get(idOf(one));
+      if (one.isPosted) return [{ ...one, missed: again ? 0 : one.missed + 1 }];
+      return again ? [{ ...one, ...again }] : [];
+    }),
+    ...begun.values().map((one) => ({ ...one, since: now, isPosted: false, missed: 0 })),
+  ];
+}
+
+/** What is posted: what has begun first. Programs read the members, people the text. */
+function alertOf(due: readonly SeenFault[], by: string, now: number) {
+  const all = due.toSorted((one, other) => one.missed - other.missed);
+  const faults = all.map(({ fault, of, since, text, missed }) => {
+    const status = missed === 0 ? 'firing' : 'resolved';
+    return { status, fault, of, since: iso(since), text };
+  });
+  const lines = all.map((one) => {
+    const lasted = duration(Math.max(0, now - one.since));
+    return isOver(one) ? `✓ ${by}: over after ${lasted}: ${one.text}` : `✕ ${by}: ${one.text}. ${one.advice}`;
+  });
+  const [{ status, fault, since } = {}] = faults;
+  return { text: cut(lines.map(plain).join('\n'), LONGEST_TEXT), status, fault, since, faults };
+}
+
+/** A line in which nothing that a sender wrote is a link or a mention, in Slack and in Mattermost. */
+function plain(text: string): string {
+  const escaped = visibleLine(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return escaped.replaceAll(ACTIVE, '$&\u200b');
+}
