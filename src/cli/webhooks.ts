@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { isLoopback } from '../base/request-origin.ts';
+import { isSeededInPublic } from '../base/seeded-random.ts';
 import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { type Config, loadConfig } from '../config.ts';
@@ -128,7 +129,9 @@ async function createWebhook(flags: Metadata & { name: string; url: string }, co
   await withStore(config, async (store) => {
     // Half-done, this would leave a webhook whose secret nobody has.
     const release = onInterrupt(() => say('this step must not stay half-done: ending in a moment'));
-    const { id } = await registering.createWebhook(webhook, { client, store }).finally(release);
+    const { id } = await registering
+      .createWebhook(webhook, { client, store, check: (secret) => refuseSeeded(secret, config) })
+      .finally(release);
     // Notifications that came between the creation and the storing are in quarantine.
     const admitted = await admitWaiting(store, config, id);
     if (flags.json) return printJson({ id, ...webhook, secret: 'live', admitted });
@@ -148,6 +151,15 @@ async function updateWebhook(id: string, flags: Metadata, command: Command): Pro
   await (flags.json ? printJson({ id, provider }) : write(members({ id, ...provider })));
 }
 
+/** @throws KitError INPUT_INVALID if the receiver would verify nothing with this secret */
+function refuseSeeded(secret: string, config: Config): void {
+  if (!isSeededInPublic(secret, config)) return;
+  const problem = 'the secret begins with mock-, so anybody can compute it, and it verifies nothing here';
+  const advice =
+    'give the one of the provider; with the mock on this machine, set HOST=127.0.0.1 and no TRUST_PROXY';
+  throw new KitError('INPUT_INVALID', `${problem}: ${advice}`);
+}
+
 /** `grace`: how long a secret still verifies, in milliseconds */
 type Retirement = { grace: number; json?: true };
 type Import = Retirement & { id: string; secretFile?: string; replace?: true; now?: true };
@@ -155,6 +167,7 @@ type Import = Retirement & { id: string; secretFile?: string; replace?: true; no
 async function importSecret({ id, secretFile, replace, grace, now, json }: Import, command: Command) {
   const config = loadConfig(command.optsWithGlobals());
   const secret = await readSecret(secretFile);
+  refuseSeeded(secret, config);
   await withStore(config, async (store) => {
     const before = await store.quarantine.size({ webhook: id });
     await store.secrets.add(id, secret);

@@ -128,7 +128,7 @@ async function scrape(inspected: Inspected): Promise<Scraped | undefined> {
     overview,
     store.reports.instances(),
     store.size(),
-    newestReceipt(store, 1),
+    newestReceipt(store),
     stats(inspected, overview).then(({ concerns }) => concerns),
   ]);
   const scraped = asked.catch((error) => {

@@ -11,13 +11,18 @@ interface Both {
 
 /**
  * Registers a webhook and stores its secret. If that fails, it deletes the webhook: nothing could ever verify its notifications.
+ * @param check throws if the secret must not be stored
  * @throws KitError SECRET_NOT_STORED
  * @throws ProviderError
  */
-export async function createWebhook(webhook: NewWebhook, { client, store }: Both): Promise<Webhook> {
+export async function createWebhook(
+  webhook: NewWebhook,
+  { client, store, check }: Both & { readonly check: (secret: string) => void },
+): Promise<Webhook> {
   const { secret, ...created } = await client.create(webhook);
   const { id } = created;
   try {
+    check(secret);
     await store.secrets.add(id, secret);
   } catch (cause) {
     const problem = `the secret of the new webhook ${id} could not be stored (${messageOf(cause)})`;

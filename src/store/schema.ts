@@ -73,7 +73,7 @@ CREATE TABLE channels (
 CREATE INDEX channels_since ON channels (since);
 CREATE TABLE secrets (
   webhook_id text ${d.bytes} NOT NULL, fingerprint text NOT NULL, sealed text NOT NULL, created_at bigint NOT NULL,
-  retire_at bigint, PRIMARY KEY (webhook_id, fingerprint));
+  retire_at bigint, retire_set_at bigint, PRIMARY KEY (webhook_id, fingerprint));
 CREATE TABLE quarantine (
   seq ${d.serial}, digest text NOT NULL UNIQUE, id text NOT NULL, kind text NOT NULL, webhook_id text ${d.bytes} NOT NULL,
   site_id text NOT NULL, resource text NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text NOT NULL,
@@ -87,7 +87,8 @@ CREATE TABLE instances (
   name text ${d.bytes} PRIMARY KEY, version text NOT NULL, started_at bigint NOT NULL, seen_at bigint NOT NULL, running int NOT NULL);
 CREATE TABLE refusals (
   reason text NOT NULL, webhook_id text ${d.bytes} NOT NULL, network text NOT NULL,
-  first_at bigint NOT NULL, last_at bigint NOT NULL, count bigint NOT NULL, PRIMARY KEY (reason, webhook_id, network));
+  first_at bigint NOT NULL, last_at bigint NOT NULL, count bigint NOT NULL, in_a_row bigint NOT NULL, row_since bigint,
+  PRIMARY KEY (reason, webhook_id, network));
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,
 ];
 

@@ -4,6 +4,7 @@ import { testDatabase } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, SECRET, WEBHOOK } from '../support/genuine.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
+import { present } from '../support/only.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -13,7 +14,8 @@ const inspect = inspectedForEachTest();
 
 const GIB = 1024 ** 3;
 const FULL = 'Nothing can be recorded: database or disk is full';
-const SOME_NOT_RECORDED = '3 requests were not recorded in the last 10 minutes';
+const STARTED = ago(0);
+const SOME_NOT_RECORDED = `3 requests were not recorded in the last 10 minutes, the last at ${STARTED.slice(11, 16)} UTC`;
 const NONE_IN = 'Nothing gets in, and 3 requests were refused: no token';
 const SOME_REFUSED = '3 requests were refused in the last 10 minutes: no token';
 
@@ -26,8 +28,9 @@ describe('the overview', () => {
   const told = (more: object, recent: object = {}) => {
     const last_10_minutes = { ...quiet.last_10_minutes, refused_for: ['no_token'], ...recent };
     const { rejected, not_recorded } = last_10_minutes;
-    const last_2_minutes = { ...quiet.last_2_minutes, rejected, not_recorded };
-    const snapshot = { ...quiet, last_2_minutes, ...more, last_10_minutes };
+    const last_2_minutes = { ...quiet.last_2_minutes, rejected };
+    const not_recorded_at = not_recorded > 0 ? STARTED : null;
+    const snapshot = { ...quiet, last_2_minutes, not_recorded_at, ...more, last_10_minutes };
     const found = concernsOf(snapshot, Date.now());
     for (const { advice } of found) expect(advice.length).toBeGreaterThan(30);
     return found.map(({ grave, text }) => `${grave ? 'grave' : 'minor'}: ${text}`);
@@ -37,11 +40,11 @@ describe('the overview', () => {
   test.each([
     ['----  ok', []],
     ['A---  ok', []],
-    ['--R-  ok', [`grave: ${NONE_IN}`]],
+    ['--R-  ok', [`minor: ${NONE_IN}`]],
     ['A-R-  ok', [`minor: ${SOME_REFUSED}`]],
     ['---N  ok', [`grave: ${SOME_NOT_RECORDED}`]],
     ['A--N  ok', [`grave: ${SOME_NOT_RECORDED}`]],
-    ['--RN  ok', [`grave: ${SOME_NOT_RECORDED}`, `grave: ${NONE_IN}`]],
+    ['--RN  ok', [`grave: ${SOME_NOT_RECORDED}`, `minor: ${NONE_IN}`]],
     ['ADRN  ok', [`grave: ${SOME_NOT_RECORDED}`, `minor: ${SOME_REFUSED}`]],
     ['A--- not', [`grave: ${FULL}`]],
     ['ADRN not', [`grave: ${FULL}`, `minor: ${SOME_REFUSED}`]],
@@ -58,10 +61,21 @@ describe('the overview', () => {
     const counts = { accepted: 50, rejected: 30, not_recorded: 5 };
     const over = { last_2_minutes: quiet.last_2_minutes };
     const last = 'Nothing gets in, and 30 requests were refused: no token';
-    expect(told({ ...over, last_recorded_at: ago(60_000) }, { ...counts, rejected_since: 30 })).toEqual([
-      `grave: ${last}`,
-    ]);
-    expect(told({ ...over, last_recorded_at: ago(0) }, { ...counts, rejected_since: 0 })).toEqual([]);
+    expect(
+      told(
+        { ...over, not_recorded_at: null, last_recorded_at: ago(60_000) },
+        { ...counts, rejected_since: 30 },
+      ),
+    ).toEqual([`minor: ${last}`]);
+    const ended = { ...over, last_recorded_at: ago(0), not_recorded_at: ago(95_000) };
+    expect(told(ended, { ...counts, rejected_since: 0 })).toEqual([]);
+  });
+
+  test('names no webhook of which nothing gets in, while clocks of instances differ', () => {
+    const one = { webhook_id: 'hook0001', in_a_row: 10, refused_for: ['bad_signature'], since: ago(0) };
+    const refused = { rejected: 3, rejected_since: 0, accepted: 3, refused_webhooks: [one] };
+    expect(told({}, refused)).toEqual([expect.stringMatching(/^grave: Nothing of webhook hook0001 gets in/)]);
+    expect(told({ clocks_off: [{}] }, refused)).toEqual([`minor: ${SOME_REFUSED}`]);
   });
 
   test('says in one sentence how many events fail and why, the most frequent errors first', () => {
@@ -134,13 +148,20 @@ describe('the overview of a running service', () => {
     for (const media_id of media) await inspected.deliver(notification({ media_id, webhook_id }), RIGHT);
   };
 
-  test('names the webhook of which nothing gets in, when another one works, and no webhook that a stranger made up', async () => {
+  const MANY = [...'abcdefghij'];
+
+  test('names the webhook of which nothing gets in at the tenth in a row, when another one works, and no webhook that a stranger made up', async () => {
     const inspected = await inspect();
     await inspected.service.store.secrets.add('hookTwo2', 'another-secret-of-thirty-two-bytes');
     await inspected.deliver(notification());
-    await send(inspected, 'hookTwo2', 'a', 'b', 'c');
-    await send(inspected, 'madeUp99', 'a', 'b', 'c');
-    await shows(inspected, /Nothing of webhook hookTwo2 gets in: bad signature 3 requests were refused/);
+    await send(inspected, 'hookTwo2', ...MANY.slice(1));
+    await send(inspected, 'madeUp99', ...MANY);
+    expect(await overview(inspected)).toMatch(/^! 19 requests were refused in the last 10 minutes/);
+    await send(inspected, 'hookTwo2', 'a');
+    const sentence =
+      /^✕ Nothing of webhook hookTwo2 gets in: 10 requests were refused and none accepted in the last .*: bad signature /;
+    await shows(inspected, sentence);
+    expect(await overview(inspected)).toMatch(/import --id hookTwo2 .* A forger who knows the id/);
     expect(await overview(inspected)).not.toMatch(/madeUp99|Nothing gets in/);
     await inspected.deliver(
       notification({ webhook_id: 'hookTwo2', media_id: 'd' }),
@@ -151,25 +172,80 @@ describe('the overview of a running service', () => {
 
   test('is no longer alarmed, when the right secret has come and admitted what was refused, and forgeries follow', async () => {
     const inspected = await inspect();
-    await send(inspected, WEBHOOK, 'a', 'b', 'c');
-    await shows(
-      inspected,
-      new RegExp(`Nothing gets in.*Nothing of webhook ${WEBHOOK} gets in: bad signature 3 requests`),
-    );
+    await send(inspected, WEBHOOK, ...MANY);
+    await shows(inspected, new RegExp(`^✕ Nothing of webhook ${WEBHOOK} gets in: 10 requests`));
     await inspected.service.store.secrets.add(WEBHOOK, RIGHT);
-    await shows(inspected, /^! 3 requests were refused in the last 10 minutes/);
-    await inspected.deliver(notification({ media_id: 'd' }), 'a-forgery');
-    await shows(inspected, /^! 4 requests were refused .* import the right one/);
+    await shows(inspected, /^! 10 requests were refused in the last 10 minutes/);
+    await inspected.deliver(notification({ media_id: 'z' }), 'a-forgery');
+    await shows(inspected, /^! 11 requests were refused .* import the right one/);
+  });
+
+  test('counts in a row what all processes refuse, and a duplicate that another process accepts sets the row back', async () => {
+    const database = await testDatabase(await temporaryDirectory());
+    const one = await inspect({}, database.env);
+    const other = await inspect({}, database.env);
+    await one.deliver(notification());
+    await send(one, WEBHOOK, ...MANY.slice(1));
+    expect(await overview(one)).not.toContain('✕');
+    expect(await (await other.deliver(notification())).json()).toMatchObject({ status: 'duplicate' });
+    await other.api('/stats');
+    await send(one, WEBHOOK, ...MANY.slice(1));
+    expect(await overview(one)).not.toContain('✕');
+    await send(other, WEBHOOK, 'a');
+    await other.api('/stats');
+    await shows(one, new RegExp(`^✕ Nothing of webhook ${WEBHOOK} gets in: 10 requests`));
+    for (const { service } of [one, other]) await service.stop();
+    await database.remove();
+  });
+
+  const row = (webhookId: string, inARow: number, secondsAgo: number, reason = 'bad_signature') => {
+    const at = Date.now() - secondsAgo * 1000;
+    const times = { firstAt: at, lastAt: Math.max(at, Date.now() - 60_000), rowSince: at };
+    return { reason, webhookId, network: '203.0.113.0/24', count: inARow, inARow, ...times };
+  };
+  const ofMany = (count: number, inARow: number) =>
+    Array.from({ length: count }, (_, n) => row(`many${n}`, inARow, 130));
+  const none = 'Nothing of webhook';
+  const both = /2 requests .*: claims differ.*The signature is right, and so is the secret/;
+  test.each([
+    [
+      'two of a webhook, the first of them two minutes ago',
+      () => [row(WEBHOOK, 2, 130)],
+      `✕ ${none} ${WEBHOOK} gets in`,
+    ],
+    ['two within a minute', () => [row(WEBHOOK, 2, 60)], '✓'],
+    ['one long ago', () => [row(WEBHOOK, 1, 400)], '✓'],
+    ['some of a webhook with an event and no secret', () => [row('recorded', 2, 130)], `✕ ${none} recorded`],
+    ['many of a webhook that is not ours', () => [row('madeUp99', 99, 130)], '✓'],
+    ['many before the clock was set back', () => [row(WEBHOOK, 99, -7200)], '✓'],
+    ['many whose bodies were changed', () => [row(WEBHOOK, 2, 130, 'claims_differ')], both],
+    [
+      'one of each of many webhooks',
+      () => ofMany(10, 1),
+      '✕ Nothing of 10 webhooks gets in: 10 requests were refused',
+    ],
+    ['some of each of four', () => ofMany(4, 2), '✕ Nothing of 4 webhooks gets in'],
+  ])('says of these refusals what they mean: %s', async (_what, refusals, expected) => {
+    const inspected = await inspect({ media_available() {} });
+    const { store } = inspected.service;
+    for (let n = 0; n < 10; n++) await store.secrets.add(`many${n}`, RIGHT);
+    const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
+    await store.queue.record(verified({ webhook_id: 'recorded' }), Date.now() - 3_600_000);
+    await inspected.settled();
+    await store.reports.report({ instance, stats: [], refusals: refusals() });
+    expect(await overview(inspected)).toMatch(expected);
+    const isImport = (await overview(inspected)).includes('import --id');
+    expect(isImport).toBe(typeof expected === 'string' && expected !== '✓');
   });
 
   test('is not alarmed, when another process takes in what this one refuses', async () => {
     const inspected = await inspect();
-    await send(inspected, WEBHOOK, 'a', 'b', 'c');
-    await shows(inspected, /Nothing gets in/);
+    await send(inspected, WEBHOOK, ...MANY);
+    await shows(inspected, /Nothing of webhook/);
     await inspected.service.store.queue.record(verified({ webhook_id: WEBHOOK }));
-    await shows(inspected, /^! 3 requests were refused .*: bad signature/);
+    await shows(inspected, /^! 10 requests were refused .*: bad signature/);
     const { last_10_minutes: recent } = await inspected.api('/stats');
-    expect(recent).toMatchObject({ rejected: 3, refused_webhooks: [] });
+    expect(recent).toMatchObject({ rejected: 10, refused_webhooks: [] });
   });
 
   test('names the errors of handlers that fail, and says that all is well once nobody waits for them', async () => {
@@ -251,10 +327,13 @@ describe('the overview of a running service', () => {
   test('names a webhook in use whose only secret ends within a day, until it has another one', async () => {
     const inspected = await inspect({ media_available() {} });
     const { store } = inspected.service;
-    await store.secrets.retire(WEBHOOK, SECRET, Date.now() + 7_200_000);
-    expect(await overview(inspected)).toMatch(/^✓ All is well/); // as after a rotation
     await inspected.deliver(notification());
     await inspected.settled();
+    const [secret] = await store.secrets.live();
+    await store.secrets.retire(WEBHOOK, SECRET, Date.now() + 7_200_000);
+    expect(await overview(inspected)).toMatch(/^✓ All is well/); // as after a rotation
+    const end = { retireAt: Date.now() + 7_200_000, retireSetAt: Date.now() - 61_000 };
+    await store.secrets.put({ ...present(secret), ...end });
     expect(await overview(inspected)).toMatch(`! The only secret of webhook ${WEBHOOK} ends in 1 h 59 min`);
     await store.secrets.add(WEBHOOK, RIGHT);
     expect(await overview(inspected)).toMatch(/^✓ All is well/);

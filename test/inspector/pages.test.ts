@@ -118,7 +118,7 @@ test('a page of dev sends the payload of a kind as somebody changed it, signed, 
 describe('what was refused', () => {
   test('has the reason and the webhook, when its secret is wrong and its source is throttled, whichever process refused it', async () => {
     const inspected = await start({}, { REJECT_LIMIT: '2' });
-    const group = { network: '127.0.0.0/24', firstAt: 1, lastAt: 2, count: 3 };
+    const group = { network: '127.0.0.0/24', firstAt: 1, lastAt: 2, count: 3, inARow: 4, rowSince: 1 };
     const other = { ...group, reason: 'no_secret', webhookId: 'other' };
     const mine = { ...group, reason: 'bad_signature', webhookId: WEBHOOK };
     const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
@@ -128,7 +128,14 @@ describe('what was refused', () => {
       statuses.push((await inspected.deliver(notification({ media_id: `m${n}` }), RIGHT)).status);
     expect(statuses).toEqual([401, 401, 429, 429, 429, 429]);
     const first_at = new Date(1).toISOString();
-    const all = { reason: 'bad_signature', webhook_id: WEBHOOK, network: '127.0.0.0/24', first_at, count: 9 };
+    const all = {
+      reason: 'bad_signature',
+      webhook_id: WEBHOOK,
+      network: '127.0.0.0/24',
+      first_at,
+      count: 9,
+      in_a_row: 10,
+    };
     const others = { webhook_id: 'other', count: 3 };
     expect(await inspected.api('/refusals')).toMatchObject({ refusals: [all, others], more: 0 });
     expect(await page(inspected, '/refused')).toMatch(/bad signature<\/b> 9 times, webhook\s+.*2yW4KmiG/);

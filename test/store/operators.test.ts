@@ -113,10 +113,10 @@ onEachEngine('reports', (stage) => {
     expect(await reports.holdAlerts({ by })).toMatchObject(alerts);
   });
 
-  test('add up refusals by reason, webhook and network, and keep the thousand that were last, and the last one of a webhook with a secret', async () => {
+  test('add up refusals by reason, webhook and network, and keep the thousand that were last, and the last one of a webhook with a secret, whose row ends once something is accepted', async () => {
     const { store } = stage;
     const group = (n: number, more: Partial<Refusals> = {}): Refusals => {
-      const times = { firstAt: NOON + n, lastAt: NOON + n, count: 1 };
+      const times = { firstAt: NOON + n, lastAt: NOON + n, count: 1, inARow: 1, rowSince: NOON + n };
       return {
         reason: 'bad_signature',
         webhookId: `webhook${n}`,
@@ -128,18 +128,23 @@ onEachEngine('reports', (stage) => {
     await store.secrets.add('webhook1', 'a secret');
     const refusals = Array.from({ length: 1000 }, (_, n) => group(n));
     await store.reports.report({ instance: instance('a'), stats: [], refusals });
-    const later = { firstAt: NOON + 5000, lastAt: NOON + 5000, count: 4 };
+    const later = { firstAt: NOON + 5000, lastAt: NOON + 5000, count: 4, inARow: 4, rowSince: NOON + 5000 };
     const more = [
       group(7, later),
       group(1001),
       group(0, { webhookId: 'webhook1', network: 'another' }),
       group(1002),
     ];
-    await store.reports.report({ instance: instance('b'), stats: [], refusals: more });
+    await store.reports.report({
+      instance: instance('b'),
+      stats: [],
+      refusals: more,
+      accepted: ['webhook1', 'none'],
+    });
     const found = await store.reports.refusals();
-    const last = [group(7, { lastAt: NOON + 5000, count: 5 }), group(1002), group(1001)];
+    const last = [group(7, { lastAt: NOON + 5000, count: 5, inARow: 5 }), group(1002), group(1001)];
     expect(found.slice(0, 3)).toEqual(last);
-    expect(found.slice(1000)).toEqual([group(1)]);
+    expect(found.slice(1000)).toEqual([group(1, { inARow: 0, rowSince: undefined })]);
   });
 });
 

@@ -128,7 +128,9 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     }),
     endpoint({
       path: '/refusals',
-      summary: 'Refused requests of all processes by reason, webhook and network, the last ones first.',
+      summary:
+        'Refused requests of all processes by reason, webhook and network, the last ones first. ' +
+        'in_a_row: how many of them since something of the webhook was last accepted.',
       run: () => reports.refusals(inspected),
     }),
     endpoint({

@@ -61,11 +61,11 @@ export async function refusals({ watch, store }: Inspected) {
   };
 }
 
-/** `webhook_id` is as the requests claimed it; empty where they named none. */
-export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count }: Refusals) {
+/** `webhook_id` is as the requests claimed it; empty where they named none. `in_a_row`: since something of the webhook was last accepted. */
+export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count, inARow }: Refusals) {
   const advice = adviceOnRefused(reason, { webhookId });
   const times = { first_at: iso(firstAt), last_at: iso(lastAt) };
-  return { reason, webhook_id: webhookId, network, ...times, count, advice };
+  return { reason, webhook_id: webhookId, network, ...times, count, in_a_row: inARow, advice };
 }
 
 /** `path` is a JSON Pointer of the first member that differs from the claims. */

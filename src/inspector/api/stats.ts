@@ -29,9 +29,10 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells.
  * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler has started. `failing`: events that
  * wait after a failure, of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a
- * day. `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted since.
+ * day. `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those of ours of which nothing gets in.
  * `rejected` is without 503 and 500, which are `not_recorded`. `rejected_since`: in the minutes after the last one in which something came
- * in. `last_2_minutes`: the present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ * in. `not_recorded_at`: the last minute in which a request was not recorded, null once a later one has accepted some. `last_2_minutes`: the
+ * present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
  * @param asked the overview, where it is asked for already
  */
 export async function snapshotOf(
@@ -43,12 +44,13 @@ export async function snapshotOf(
   const instance = watch ? config.INSTANCE_NAME : null;
   const lately = now - RECENT_MS;
   await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
-  const [overview, newest, secrets, problem, hour, day, failing, instances, refusals, size] =
+  const [overview, newest, accepted, secrets, problem, hour, day, failing, instances, refusals, size] =
     await Promise.all([
       asked,
-      newestReceipt(store, 1),
+      newestReceipt(store),
+      store.reports.newestOfWebhooks({ before: now + AHEAD_MS }),
       // They may be sealed under another key: the service goes on with those that it holds.
-      store.secrets.live().catch(ifUnavailable(() => undefined)),
+      store.secrets.all().catch(ifUnavailable(() => undefined)),
       problemOfCommits(store, clock),
       store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
       watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
@@ -58,9 +60,11 @@ export async function snapshotOf(
       store.size(),
     ]);
   const { pending, running, dead, paused } = overview;
-  const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
-  const latest = hour.filter(({ name }) => Number(name) >= present - MINUTE_MS);
-  const refused = refusals.filter(({ lastAt }) => lastAt > lately);
+  const recent = hour.filter(
+    ({ name }) => Number(name) > present - RECENT_MS && Number(name) < now + AHEAD_MS,
+  );
+  const latest = recent.filter(({ name }) => Number(name) >= present - MINUTE_MS);
+  const refused = refusals.filter(({ lastAt }) => isLately(lastAt, now));
   return {
     instance,
     events: { pending, running, dead },
@@ -81,14 +85,15 @@ export async function snapshotOf(
     can_record: problem === undefined,
     cannot_record: problem ?? null,
     can_read_secrets: secrets !== undefined,
-    retiring: await retiringSoon(store, secrets ?? [], now),
+    retiring: retiringSoon({ secrets, accepted, now }),
     disk: { database_bytes: size.bytes, free_bytes: size.free ?? null, room: size.room ?? null },
     last_10_minutes: {
       ...figuresOf(recent),
       rejected_since: rejectedSince(recent, newest),
       refused_for: reasonsOf(refused),
-      refused_webhooks: await webhooksLeftOut(store, { secrets: secrets ?? [], refused, now }),
+      refused_webhooks: webhooksLeftOut(refusals, { secrets, accepted, now }),
     },
+    not_recorded_at: notRecordedAt(recent),
     last_2_minutes: figuresOf(latest),
     figures: figuresOf(hour),
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
@@ -119,10 +124,18 @@ const figuresOf = (sums: readonly Sum[]) => ({
   commit_ms: timesOf(sums, ['commit']),
 });
 
+/** The last minute with one of some results; 0 if there was none. */
+const lastWith = (minutes: readonly Sum[], results: readonly string[]) =>
+  Math.max(0, ...minutes.filter(({ result }) => results.includes(result)).map(({ name }) => Number(name)));
+
+function notRecordedAt(minutes: readonly Sum[]) {
+  const last = lastWith(minutes, ['not_recorded']);
+  return last > 0 && last >= lastWith(minutes, ACK) ? iso(last) : null;
+}
+
 /** How many were refused in the minutes after the last one in which something came in. @param newest when the newest event came */
 function rejectedSince(minutes: readonly Sum[], newest = 0): number {
-  const came = minutes.filter(({ result }) => ACK.includes(result)).map(({ name }) => Number(name));
-  const last = Math.max(newest, ...came);
+  const last = Math.max(newest, lastWith(minutes, ACK));
   const later = minutes.filter(({ name }) => Number(name) > last);
   return countOf(later, 'rejected');
 }
@@ -194,55 +207,74 @@ async function failingNow(store: EventStore, since: number) {
     .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
 }
 
-/** How many of the newest events are looked at for one of a webhook. */
-export const NEAR = 1000;
-
-/** When the newest event, or the newest of a webhook, came in; undefined if none of the newest `reach` events is one. */
-export async function newestReceipt(store: EventStore, reach: number, webhook?: string) {
-  const { events } = await store.queue.search({ filter: { webhook }, stretch: { limit: 1, reach } });
+/** When the newest event came in; undefined if there is none. */
+export async function newestReceipt(store: EventStore) {
+  const { events } = await store.queue.search({ filter: {}, stretch: { limit: 1, reach: 1 } });
   return events[0]?.receivedAt;
 }
 
-/** Webhooks of which something came lately, and which have but one secret, that ends soon. A rotated webhook has that, too, but nothing comes of it. */
-async function retiringSoon(store: EventStore, secrets: readonly WebhookSecret[], now: number) {
-  const found = [...Map.groupBy(secrets, ({ webhookId }) => webhookId)].map(async ([webhook_id, own]) => {
+/** What tells of which webhooks something comes, and gets in. */
+interface Standing {
+  /** retired ones, too */
+  readonly secrets: readonly WebhookSecret[] | undefined;
+  readonly accepted: Awaited<ReturnType<EventStore['reports']['newestOfWebhooks']>>;
+  readonly now: number;
+}
+
+/** Of a rotated webhook, nothing comes later than so long after its end was set but what was under way. */
+const UNDER_WAY_MS = MINUTE_MS;
+
+/** Webhooks of which something came lately, after the end was set of their only secret, which is soon. */
+function retiringSoon({ secrets = [], accepted, now }: Standing) {
+  return [...Map.groupBy(secrets, ({ webhookId }) => webhookId)].flatMap(([webhook_id, own]) => {
     const end = Math.max(...own.map(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt));
-    if (end >= now + DAY_MS) return [];
-    const newest = (await newestReceipt(store, NEAR, webhook_id)) ?? 0;
-    return newest > now - RECENT_MS ? [{ webhook_id, retires_at: iso(end) }] : [];
+    if (end <= now || end >= now + DAY_MS) return [];
+    const setAt = Math.max(...own.map(({ retireSetAt = 0 }) => retireSetAt));
+    const newest = accepted.find(({ webhookId }) => webhookId === webhook_id)?.receivedAt ?? 0;
+    const isInUse = newest > now - RECENT_MS && newest >= setAt + UNDER_WAY_MS;
+    return isInUse ? [{ webhook_id, retires_at: iso(end) }] : [];
   });
-  return (await Promise.all(found)).flat();
 }
 
 /** Each reason once. */
 const reasonsOf = (refusals: readonly Refusals[]) => [...new Set(refusals.map(({ reason }) => reason))];
 
-/** What is accepted may overtake what is refused by so much. */
+/** Times that lie further ahead are of before the clock was set back. */
+const AHEAD_MS = MINUTE_MS;
+const isLately = (time: number, now: number) => time > now - RECENT_MS && time < now + AHEAD_MS;
+
+/** What another process accepts may be told so much later than what this one refuses. */
 const SOON_MS = 30_000;
+/** So many in a row say that nothing gets in; or two, if the first was so long ago. */
+const MANY_IN_A_ROW = 10;
+const LONG_MS = 120_000;
 
-/** Whether of a webhook something was refused lately, and nothing accepted since. Times are milliseconds since the epoch. */
-export function isLeftOut(at: {
-  readonly refused: number;
-  readonly accepted: number | undefined;
-  readonly now: number;
-}): boolean {
-  return at.refused > at.now - RECENT_MS && (at.accepted ?? 0) < at.refused - SOON_MS;
-}
-
-/** The webhooks with a secret that are left out. Strangers can name any webhook. */
-async function webhooksLeftOut(
-  store: EventStore,
-  { secrets, refused, now }: { secrets: readonly WebhookSecret[]; refused: readonly Refusals[]; now: number },
-) {
-  const known = new Set(secrets.map(({ webhookId }) => webhookId));
-  const own = refused.filter(({ webhookId }) => known.has(webhookId));
-  const found = [...Map.groupBy(own, ({ webhookId }) => webhookId)].map(async ([id, refusals]) => {
-    const refusedAt = Math.max(...refusals.map(({ lastAt }) => lastAt));
-    const acceptedAt = await newestReceipt(store, NEAR, id);
-    if (!isLeftOut({ refused: refusedAt, accepted: acceptedAt, now })) return [];
-    const sum = refusals.reduce((total, { count }) => total + count, 0);
-    const times = { last_refused_at: iso(refusedAt), last_accepted_at: isoOrNull(acceptedAt) };
-    return [{ webhook_id: id, refused: sum, refused_for: reasonsOf(refusals), ...times }];
+/**
+ * Webhooks of ours of which nothing gets in: of those with a live secret, and of those that have an event and never had a secret. What was
+ * admitted from quarantine counts as accepted. Strangers can name any other webhook.
+ */
+export function webhooksLeftOut(refusals: readonly Refusals[], { secrets = [], accepted, now }: Standing) {
+  const newest = new Map(accepted.map(({ webhookId, receivedAt = 0 }) => [webhookId, receivedAt]));
+  const known = new Set(newest.keys());
+  known.delete(''); // of requests that name none
+  // What was rotated or deleted has an end: its last notifications may be sent again.
+  for (const { webhookId } of secrets) known.delete(webhookId);
+  for (const { webhookId, retireAt = now + 1 } of secrets) if (retireAt > now) known.add(webhookId);
+  const own = refusals.filter(({ webhookId, inARow }) => inARow > 0 && known.has(webhookId));
+  const rows = [...Map.groupBy(own, ({ webhookId }) => webhookId)].flatMap(([webhook_id, groups]) => {
+    const since = Math.min(...groups.map(({ rowSince = now }) => rowSince));
+    const refusedAt = Math.max(...groups.map(({ lastAt }) => lastAt));
+    const isBroken = (newest.get(webhook_id) ?? 0) >= Math.max(since, refusedAt - SOON_MS);
+    if (isBroken || !isLately(refusedAt, now)) return [];
+    const in_a_row = groups.reduce((sum, { inARow }) => sum + inARow, 0);
+    return [{ webhook_id, in_a_row, since, refused_for: reasonsOf(groups) }];
   });
-  return (await Promise.all(found)).flat();
+  // Of many webhooks, each may have few.
+  const isNoneIn = Math.max(0, ...newest.values()) < Math.min(...rows.map(({ since }) => since));
+  const isMany = isNoneIn && rows.reduce((sum, row) => sum + row.in_a_row, 0) >= MANY_IN_A_ROW;
+  return rows
+    .filter(
+      (row) => isMany || row.in_a_row >= MANY_IN_A_ROW || (row.in_a_row > 1 && row.since <= now - LONG_MS),
+    )
+    .map((row) => ({ ...row, since: iso(row.since) }));
 }

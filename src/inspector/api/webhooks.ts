@@ -3,9 +3,10 @@ import type { AdminNeeds } from '../../observer.ts';
 import { WebhooksClient } from '../../provider/index.ts';
 import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
+import { MINUTE_MS } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 import { refusalJson } from './reports.ts';
-import { isLeftOut, NEAR, newestReceipt } from './stats.ts';
+import { webhooksLeftOut } from './stats.ts';
 
 /** A page that follows what happens would ask the provider each second. */
 const ASK_EVERY_MS = 60_000;
@@ -41,22 +42,23 @@ export function registeredWebhooks({ config, clock }: AdminNeeds): Inspected['re
 /**
  * The webhooks at the provider and those with a stored secret. The secrets themselves are not shown. `provider` is null if the provider has no
  * such webhook or did not say: `provider_unknown` says why. `fallback`: WEBHOOK_SECRET serves every webhook that never had a stored secret.
- * `last_accepted_at` is null if none of the newest events came by it. `left_out`: something of it was refused lately, and nothing accepted since.
+ * `last_accepted_at` is null if none of the newest events came by it. `left_out`: nothing of it gets in, as the overview says.
  */
 export async function webhooks(inspected: Inspected) {
   const { store, config, watch, clock } = inspected;
   await watch.report();
-  const [ever, secrets, refusals] = await Promise.all([
+  const now = clock.now();
+  const [ever, secrets, refusals, accepted] = await Promise.all([
     store.secrets.all(),
     store.secrets.live(),
     store.reports.refusals(),
+    store.reports.newestOfWebhooks({ before: now + MINUTE_MS }),
   ]);
+  const leftOut = webhooksLeftOut(refusals, { secrets: ever, accepted, now });
   const newest = Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
   const { webhooks: known, unknown = null } = await inspected.registered(newest);
-  const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(async ({ id, provider, secret }) => {
+  const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(({ id, provider, secret }) => {
     const refused = refusals.find(({ webhookId }) => webhookId === id);
-    const accepted = await newestReceipt(store, NEAR, id);
-    const times = { refused: refused?.lastAt ?? 0, accepted, now: clock.now() };
     return {
       webhook_id: id,
       provider: provider ?? null,
@@ -64,13 +66,13 @@ export async function webhooks(inspected: Inspected) {
       secrets: secrets
         .filter(({ webhookId }) => webhookId === id)
         .map(({ createdAt, retireAt }) => ({ created_at: iso(createdAt), retires_at: isoOrNull(retireAt) })),
-      last_accepted_at: isoOrNull(accepted),
+      last_accepted_at: isoOrNull(accepted.find(({ webhookId }) => webhookId === id)?.receivedAt),
       last_refused: refused ? refusalJson(refused) : null,
-      left_out: secret !== 'missing' && isLeftOut(times),
+      left_out: leftOut.some(({ webhook_id }) => webhook_id === id),
     };
   });
   return {
-    webhooks: await Promise.all(shown),
+    webhooks: shown,
     provider_unknown: unknown,
     fallback: config.WEBHOOK_SECRET !== undefined,
   };

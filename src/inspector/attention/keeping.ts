@@ -1,14 +1,16 @@
 import type { Snapshot } from '../api/stats.ts';
 import { duration, plural, size } from '../pages/words.ts';
-import type { Found } from './concern.ts';
+import { type Found, since } from './concern.ts';
 
 const SLOW_COMMIT_MS = 250;
+/** The last minute with such a request, and half of one more. */
+const SOON_OVER_MS = 90_000;
 const NOT_RECORDED =
   'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an overload. Run `npx hookkit doctor`.';
 
 /** Whether notifications can be recorded, and the place where they are kept is sound. */
-export function keeping(snapshot: Snapshot): Found {
-  const { cannot_record: problem, disk, last_10_minutes: recent, last_2_minutes: latest } = snapshot;
+export function keeping(snapshot: Snapshot, now: number): Found {
+  const { cannot_record: problem, disk, last_10_minutes: recent, not_recorded_at: at } = snapshot;
   const commit = recent.commit_ms.mean ?? 0;
   return [
     problem !== null && {
@@ -19,10 +21,11 @@ export function keeping(snapshot: Snapshot): Found {
       path: './#now',
     },
     problem === null &&
-      latest.not_recorded > 0 && {
+      at !== null &&
+      since(at, now) < SOON_OVER_MS && {
         fault: 'not_recorded',
         grave: true,
-        text: `${plural(recent.not_recorded, 'request was', 'requests were')} not recorded in the last 10 minutes`,
+        text: `${plural(recent.not_recorded, 'request was', 'requests were')} not recorded in the last 10 minutes, the last at ${at.slice(11, 16)} UTC`,
         advice: NOT_RECORDED,
         path: './#hour',
       },

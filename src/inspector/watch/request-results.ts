@@ -10,7 +10,8 @@ const ADVICE = {
   critical_header: 'The token demands an extension of JWT, which the provider never does.',
   bad_signature:
     'Signed with another secret than the stored ones: import the right one if the webhook is yours; else the request is forged.',
-  claims_differ: 'The body was changed on its way: by a proxy that rewrites JSON, or an attacker.',
+  claims_differ:
+    'The signature is right, and so is the secret: the body was changed on its way, by a proxy that rewrites JSON or an attacker.',
   throttled: 'This address failed too often within a minute (REJECT_LIMIT). What verifies is let through.',
   malformed_body: 'The body is not a JSON object in UTF-8: a proxy may change or compress it.',
   too_large: 'The body is over BODY_LIMIT. Notifications of the provider are far smaller.',

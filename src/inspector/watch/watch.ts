@@ -52,6 +52,8 @@ export class Watch implements Observer {
   /** not stored yet, by minute, kind and result */
   readonly #counted = new Map<string, Counted>();
   readonly #refused = new Map<string, Refusals>();
+  /** webhooks of which something was accepted since the last report */
+  readonly #accepted = new Set<string>();
   /** webhooks with a stored secret, some seconds ago */
   #ours: ReadonlySet<string> = new Set();
   #needs: ReportNeeds | undefined;
@@ -71,13 +73,15 @@ export class Watch implements Observer {
     this.metrics.answered(result, answer.ms);
     if (answer.recorded) {
       this.#count(answer.recorded.status, answer.ms, answer.kind);
+      this.#accept(answer.webhookId);
     } else if (isRejection(result)) {
       const { webhookId, refusal } = answer;
       // Why it could not be verified, whatever it was told.
       const reason = refusal ? rejectionResultOf(refusal) : result;
       const network = networkOf(answer.source);
       this.#count('rejected', answer.ms);
-      this.#addRefused({ reason, webhookId, network, firstAt: now, lastAt: now, count: 1 });
+      const one = { firstAt: now, lastAt: now, count: 1, inARow: 1, rowSince: now };
+      this.#addRefused({ reason, webhookId, network, ...one });
       this.rejections = [{ at: now, result, answer }, ...this.rejections].slice(0, KEPT_REJECTIONS);
     } else if (result !== 'probe') {
       this.#count('not_recorded', answer.ms);
@@ -139,16 +143,17 @@ export class Watch implements Observer {
   /** What the store does not take is reported with the next. */
   async #store({ store, config, log, running }: ReportNeeds): Promise<void> {
     const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
-    this.#counted.clear();
-    this.#refused.clear();
+    const accepted = [...this.#accepted];
+    for (const one of [this.#counted, this.#refused, this.#accepted]) one.clear();
     const { startedAt } = this;
     try {
       const instance = { name: config.INSTANCE_NAME, version: kitVersion, startedAt, running: running() };
-      await store.reports.report({ instance, stats, refusals });
+      await store.reports.report({ instance, stats, refusals, accepted });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');
       for (const one of stats) this.#addCounted(one);
-      for (const one of refusals) this.#addRefused(one);
+      for (const one of refusals) this.#addRefused(this.#accepted.has(one.webhookId) ? outOfRow(one) : one);
+      for (const webhookId of accepted) this.#accepted.add(webhookId);
     }
   }
 
@@ -165,6 +170,13 @@ export class Watch implements Observer {
     this.#counted.set(key, known ? { ...more, ...sumOf([known, more]) } : more);
   }
 
+  /** Sets the row of a webhook back: here, and with the next report in the store. */
+  #accept(webhookId: string): void {
+    this.#accepted.add(webhookId);
+    for (const [key, one] of this.#refused)
+      if (one.inARow > 0 && one.webhookId === webhookId) this.#refused.set(key, outOfRow(one));
+  }
+
   #addRefused(more: Refusals): void {
     const { reason, webhookId, network } = more;
     let key = JSON.stringify([reason, webhookId, network]);
@@ -173,15 +185,19 @@ export class Watch implements Observer {
       key = JSON.stringify([reason, webhookId]); // under the network of the last one: there may be any number of networks
     }
     const known = this.#refused.get(key);
-    const { firstAt, lastAt, count } = known ?? { ...more, count: 0 };
+    const { firstAt, lastAt, count, inARow, rowSince } = known ?? { ...more, count: 0, inARow: 0 };
     this.#refused.set(key, {
       ...more,
       firstAt: Math.min(firstAt, more.firstAt),
       lastAt: Math.max(lastAt, more.lastAt),
       count: count + more.count,
+      inARow: inARow + more.inARow,
+      rowSince: rowSince && more.rowSince ? Math.min(rowSince, more.rowSince) : (rowSince ?? more.rowSince),
     });
   }
 }
+
+const outOfRow = (one: Refusals): Refusals => ({ ...one, inARow: 0, rowSince: undefined });
 
 /** All of some sums in one. */
 export function sumOf(sums: readonly Amount[]): Amount {

@@ -36,6 +36,9 @@ export interface Refusals {
   readonly firstAt: number;
   readonly lastAt: number;
   readonly count: number;
+  /** how many since something of the webhook was last accepted, and when the first of these was */
+  readonly inARow: number;
+  readonly rowSince: number | undefined;
 }
 
 /** What a process reports every ten seconds. */
@@ -43,6 +46,8 @@ export interface Report {
   readonly instance: Omit<Instance, 'seenAt'>;
   readonly stats: readonly Omit<Stat, 'instance'>[];
   readonly refusals: readonly Refusals[];
+  /** webhooks of which something was accepted meanwhile: what is in `refusals` as in a row came afterwards */
+  readonly accepted?: readonly string[];
 }
 
 /** A grave fault, from when it is first seen until its end is posted. Times are milliseconds since the epoch. */
@@ -95,25 +100,31 @@ export function reportOperations(d: Dialect) {
   const refuse = insert(
     d,
     'refusals',
-    'reason text, webhook_id text, network text, first_at bigint, last_at bigint, count bigint',
-    `ON CONFLICT (reason, webhook_id, network) DO UPDATE SET last_at = excluded.last_at, count = refusals.count + excluded.count`,
+    'reason text, webhook_id text, network text, first_at bigint, last_at bigint, count bigint, in_a_row bigint, row_since bigint',
+    `ON CONFLICT (reason, webhook_id, network) DO UPDATE SET last_at = excluded.last_at, count = refusals.count + excluded.count,
+      in_a_row = refusals.in_a_row + excluded.in_a_row, row_since = coalesce(refusals.row_since, excluded.row_since)`,
   );
   const forget = `DELETE FROM refusals WHERE last_at < (SELECT last_at FROM refusals ORDER BY last_at DESC
     LIMIT 1 OFFSET ${MOST_REFUSALS - 1}) AND (webhook_id, last_at) NOT IN (SELECT webhook_id, max(last_at) FROM refusals
     WHERE webhook_id IN (SELECT webhook_id FROM secrets) GROUP BY webhook_id)`;
   const noteAlerts = `INSERT INTO meta (name, value) VALUES ('alerts', '{}') ON CONFLICT (name) DO NOTHING`;
   const lockAlerts = d.lock('meta', 'name', `value, ${d.now} AS now`);
+  const endRows = `UPDATE refusals SET in_a_row = 0, row_since = NULL WHERE in_a_row > 0 AND ${d.among('webhook_id', 'accepted')}`;
   return {
     /** Adds the counts of a process, notes when it was last seen, and deletes rows that are too old. */
     async report(
       db: Db,
-      { instance, stats, refusals, now }: Report & { readonly now: number },
+      { instance, stats, refusals, accepted = [], now }: Report & { readonly now: number },
     ): Promise<void> {
       const { name } = instance;
       await db.each(see, [{ ...instance, seenAt: now }]);
       const counted = stats.map((one) => ({ ...one, instance: name }));
       await db.each(add, inOrder(counted, 'minute'));
-      await db.each(refuse, inOrder(inOrder(inOrder(refusals, 'network'), 'webhookId'), 'reason'));
+      // Reports of several processes would lock the same rows in different orders.
+      if (d.hasLocks && refusals.length + accepted.length > 0)
+        await db.all('LOCK TABLE refusals IN SHARE ROW EXCLUSIVE MODE');
+      if (accepted.length > 0) await db.all(endRows, { accepted });
+      await db.each(refuse, refusals);
       await db.all('DELETE FROM stats WHERE minute < $before', { before: now - KEPT_MS });
       await db.all('DELETE FROM instances WHERE seen_at < $before', { before: now - AWAY_MS });
       if (refusals.length > 0) await db.all(forget);
@@ -183,10 +194,8 @@ export function countReads() {
       db.all<Instance>('SELECT name, version, started_at, seen_at, running FROM instances ORDER BY name'),
 
     /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
-    refusals: async (db: Db): Promise<Refusals[]> => {
-      const columns = 'reason, webhook_id, network, first_at, last_at, count';
-      const rows = await db.all<Refusals>(`SELECT ${columns} FROM refusals ORDER BY last_at DESC`);
-      return rows.map((row) => ({ ...row, count: Number(row.count) }));
-    },
+    refusals: (db: Db) =>
+      db.all<Refusals>(`SELECT reason, webhook_id, network, first_at, last_at, count, in_a_row, row_since
+        FROM refusals ORDER BY last_at DESC`),
   };
 }

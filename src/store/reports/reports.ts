@@ -1,12 +1,12 @@
 import { callsOf, type Engine } from '../engine.ts';
 import { channels } from './channels.ts';
-import { overview } from './overview.ts';
+import { newestOfWebhooks, overview } from './overview.ts';
 import { countReads, reportOperations } from './report.ts';
 
 export type ReportsReader = ReturnType<typeof reportsReaderOn>;
 export type Reports = ReturnType<typeof reportsOn>;
 
-export const reportReads = () => ({ ...countReads(), overview, channels });
+export const reportReads = () => ({ ...countReads(), overview, newestOfWebhooks, channels });
 
 /** What processes tell of themselves, the overview, and live channels. */
 export const reportsReaderOn = ({ read }: Pick<Engine, 'read'>) => callsOf(reportReads, read);

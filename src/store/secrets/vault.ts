@@ -45,11 +45,11 @@ export async function openSecrets(engine: Engine, given: KeySource, clock: Clock
 
     /** Stores a secret; several of one webhook are live side by side. A secret that is stored already no longer retires. */
     add: (webhookId: string, secret: string) =>
-      put({ webhookId, secret, createdAt: clock.now(), retireAt: undefined }),
+      put({ webhookId, secret, createdAt: clock.now(), retireAt: undefined, retireSetAt: undefined }),
 
     /** Ends a secret: from `retireAt` on it verifies nothing. */
     retire: (webhookId: string, secret: string, retireAt: number) =>
-      put({ webhookId, secret, createdAt: clock.now(), retireAt }),
+      put({ webhookId, secret, createdAt: clock.now(), retireAt, retireSetAt: clock.now() }),
 
     /** All secrets that are not retired yet, oldest first. */
     async live(): Promise<readonly WebhookSecret[]> {

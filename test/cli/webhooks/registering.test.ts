@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { readSecret } from '../../../src/cli/input.ts';
+import { MockProvider } from '../../../src/mock/index.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
 import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
 import { createCommand, type Installation, install, SITE } from '../../support/installation.ts';
@@ -62,6 +63,22 @@ test('show ends with 1, when there is no such webhook', async () => {
   const { code, stdout, stderr } = await here.cli(['webhooks', 'show', 'unknown0']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^hookkit: .*(no webhook unknown0|not_found)/);
+});
+
+test('stores no secret that begins with mock-, when other machines reach the receiver: neither an imported nor a created one', async () => {
+  const seeded = await MockProvider.start({ port: 0, seed: 1 });
+  const imported = (env: Readonly<Record<string, string>>) =>
+    here.cli(['webhooks', 'import', '--id', 'seeded00'], { stdin: 'mock-1', env });
+  const refused = await imported({});
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toMatch(
+    /begins with mock-, so anybody can compute it.*: give the one of the provider/,
+  );
+  const created = await here.cli(createCommand(URL), { env: { PROVIDER_BASE_URL: seeded.url } });
+  expect(created.stderr).toMatch(/begins with mock-.*so it was deleted again/);
+  expect(seeded.listWebhooks()).toEqual([]);
+  expect(await imported({ HOST: '127.0.0.1' })).toMatchObject({ code: 0 });
+  await seeded.close();
 });
 
 test('keeps the former secret live for the grace time, when an import replaces it, and ends it at once with --now', async () => {
