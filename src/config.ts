@@ -89,6 +89,7 @@ const variables = {
 
   HANDLERS: text(/^.+$/, 'the path of a module that exports handlers').optional(),
   INSTANCE_NAME: instance.default(DRAWN_NAME),
+  INSTANCES: whole(1, 1000, 'processes').optional(),
   DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(64),
   HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
   RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(40),

@@ -17,7 +17,6 @@ import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
 import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
 import { engineOf, openStore } from './store/open.ts';
-import { isAway } from './store/queue/lists/event-json.ts';
 
 interface Examination {
   /** whether to skip the checks that need the network */
@@ -169,12 +168,13 @@ async function* checkStore(
 
 function checkInstances(instances: readonly Instance[]): Finding {
   const { ok, warn, skipped } = findingsOf('instances');
-  const ago = ({ seenAt }: Instance) => systemClock.now() - seenAt;
-  const words = instances.map(
-    (one) => `${one.name} (${one.version}), seen ${Math.round(ago(one) / 1000)} s ago`,
+  const present = instances.filter(({ state }) => state === 'live' || state === 'away');
+  const words = present.map(
+    ({ name, version, now, seenAt }) =>
+      `${name} (${version}), seen ${Math.round((now - seenAt) / 1000)} s ago`,
   );
   if (words.length === 0) return skipped('no server runs on this database');
-  if (!instances.some((one) => isAway(one, systemClock.now()))) return ok(words.join('; '));
+  if (!present.some(({ state }) => state === 'away')) return ok(words.join('; '));
   return warn(`${words.join('; ')}: one stands still, has crashed or cannot write: look at its log`);
 }
 

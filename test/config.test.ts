@@ -38,6 +38,7 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     SECRETS_KEY: { valid: KEY, parsed: Buffer.alloc(32, 7), invalid: ['short', KEY.slice(0, -1), `${KEY}=`] },
     RETENTION_DAYS: { valid: '30', parsed: 30, invalid: ['0', '36501', 'a month'] },
     HANDLERS: { valid: './mine.ts', invalid: ['two\nlines'] },
+    INSTANCES: { valid: '3', parsed: 3, invalid: ['0', 'all'] },
     INSTANCE_NAME: { valid: 'Receiver_1.eu-west', invalid: ['a b', 'a/b', 'ä', 'n'.repeat(101)] },
     DISPATCH_CONCURRENCY: { valid: '1', parsed: 1, invalid: ['0', '1001'] },
     HANDLER_TIMEOUT_MS: { valid: '1', parsed: 1, invalid: ['0', '86400001'] },

@@ -32,7 +32,7 @@ async function status({ json }: { readonly json?: true }, command: Command): Pro
 
 function linesOf(told: Stats): string[] {
   const { concerns, events, quarantined, figures, disk, instances } = told;
-  const now = systemClock.now();
+  const now = Date.parse(told.now);
   const ago = (time: string) => `${duration(Math.max(0, now - Date.parse(time)))} ago`;
   const said = concerns.map(
     ({ grave, text, advice }) => `${grave ? 'grave' : 'minor'}      ${text}. ${advice}`,
@@ -52,8 +52,8 @@ function linesOf(told: Stats): string[] {
     })}`,
     `database   ${size(disk.database_bytes)}${free}`,
     ...instances.map(
-      ({ name, version, seen_at: at, running }) =>
-        `instance   ${name} (${version}): seen ${ago(at)}, ${running} running`,
+      ({ name, version, seen_at: seen, left_at: left, running }) =>
+        `instance   ${name} (${version}): ${left ? `left ${ago(left)}` : `seen ${ago(seen)}, ${running} running`}`,
     ),
   ];
 }

@@ -124,13 +124,7 @@ const PATIENCE_MS = 5000;
 async function scrape(inspected: Inspected): Promise<Scraped | undefined> {
   const { store, clock, log } = inspected;
   const overview = store.reports.overview();
-  const asked = Promise.all([
-    overview,
-    store.reports.instances(),
-    store.size(),
-    newestReceipt(store),
-    stats(inspected, overview).then(({ concerns }) => concerns),
-  ]);
+  const asked = Promise.all([overview, store.size(), newestReceipt(store), stats(inspected, overview)]);
   const scraped = asked.catch((error) => {
     if (!isUnavailable(error))
       log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');

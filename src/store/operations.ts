@@ -23,7 +23,7 @@ export const readsOf = (d: Dialect) => ({
   ...eventReads(d),
   ...quarantineReads(),
   ...secretReads(),
-  ...reportReads(),
+  ...reportReads(d),
 });
 
 /** The operations whose commits need not be on disk: what a power cut takes of them runs again, or was never acknowledged. */

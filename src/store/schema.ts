@@ -65,6 +65,7 @@ CREATE TABLE attempts (
   event bigint NOT NULL, lease text NOT NULL, replay int NOT NULL, attempt int NOT NULL, instance text NOT NULL,
   started_at bigint NOT NULL, ms bigint NOT NULL, outcome text NOT NULL, error text, log text,
   PRIMARY KEY (event, lease));
+CREATE INDEX attempts_lost ON attempts (started_at) WHERE outcome = 'lost';
 CREATE TABLE steps (event bigint NOT NULL, name text ${d.bytes} NOT NULL, result text, PRIMARY KEY (event, name));
 CREATE TABLE state (
   resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL, value text NOT NULL, PRIMARY KEY (resource, name));
@@ -84,7 +85,8 @@ CREATE TABLE stats (
   minute bigint NOT NULL, instance text ${d.bytes} NOT NULL, kind text NOT NULL, result text NOT NULL, count bigint NOT NULL,
   ms double precision NOT NULL, slowest double precision NOT NULL, PRIMARY KEY (minute, instance, kind, result));
 CREATE TABLE instances (
-  name text ${d.bytes} PRIMARY KEY, version text NOT NULL, started_at bigint NOT NULL, seen_at bigint NOT NULL, running int NOT NULL);
+  name text ${d.bytes} NOT NULL, started_at bigint NOT NULL, version text NOT NULL, running int NOT NULL,
+  clock_at bigint NOT NULL, seen_at bigint NOT NULL, left_at bigint, PRIMARY KEY (name, started_at));
 CREATE TABLE refusals (
   reason text NOT NULL, webhook_id text ${d.bytes} NOT NULL, network text NOT NULL,
   first_at bigint NOT NULL, last_at bigint NOT NULL, count bigint NOT NULL, in_a_row bigint NOT NULL, row_since bigint,

@@ -80,13 +80,13 @@ test('what is grave is posted when it begins and when it is over, once a minute,
   ]);
   await one.addGone('gone-1', 'gone-2', 'brief');
   await rounds(2);
-  await store.reports.leave({ name: 'brief' });
+  await store.reports.forget({ name: 'brief' });
   await rounds(3);
   expect(brief()).toEqual([]);
   await rounds(1);
   expect(brief()).toEqual([['firing away gone-1', 'firing away gone-2']]);
   await store.queue.resume();
-  await store.reports.leave({ name: 'gone-2' });
+  await store.reports.forget({ name: 'gone-2' });
   await one.addGone('gone-3');
   await rounds(6);
   expect(news()).toMatchObject([
@@ -96,7 +96,7 @@ test('what is grave is posted when it begins and when it is over, once a minute,
       faults: [{ of: 'gone-3' }, { status: 'resolved', fault: 'paused', since, text }, { of: 'gone-2' }],
     },
   ]);
-  for (const name of ['gone-1', 'gone-3']) await store.reports.leave({ name });
+  for (const name of ['gone-1', 'gone-3']) await store.reports.forget({ name });
   await rounds(7);
   expect(brief()).toEqual([['resolved away gone-1', 'resolved away gone-3']]);
 });

@@ -97,6 +97,9 @@ describe('the overview', () => {
     seen_at: ago(40_000),
     running: 0,
     away: true,
+    machine: 'other',
+    left_at: null,
+    at_work: [],
   };
   const paused = { reason: 'x', by: 'me', since: ago(0) };
   test.each([
@@ -110,7 +113,6 @@ describe('the overview', () => {
     ['the key was changed', 'grave: The stored secrets cannot be read', { can_read_secrets: false }],
     ['no server runs', 'grave: No server runs', { instance: null, instances: [] }],
     ['an instance is away', 'grave: Instance other', { instances: [away] }],
-    ['it is this one', '', { instance: 'other', instances: [away] }],
   ] as const)('says, when %s: %s', (_what, expected, more) => {
     expect(told(more)).toEqual(expected === '' ? [] : [expect.stringMatching(`^${expected}`)]);
   });

@@ -133,9 +133,11 @@ test('refusals of a webhook with a stored secret are counted, when strangers nam
   const { store } = inspected.service;
   const config = parseConfig({ ...inspected.env, INSTANCE_NAME: 'flooded' });
   const { log } = inspected.log;
-  const stop = watch.keepReporting({ store, config, clock: systemClock, log, running: () => 0 });
-  const hasReported = async () => (await store.reports.instances()).some(({ name }) => name === 'flooded');
-  await eventually('it knows the secrets', hasReported);
+  let reports = 0;
+  const stop = watch.keepReporting({ store, config, clock: systemClock, log, running: () => ++reports });
+  const hasReportedTwice = async () =>
+    (await store.reports.instances()).some(({ name, running }) => name === 'flooded' && running > 1);
+  await eventually('it knows the secrets', hasReportedTwice);
   const refuse = (webhookId: string, source: string) =>
     watch.answered({ status: 401, refusal: { reason: 'bad signature' }, ms: 1, webhookId, source } as never);
   for (let n = 0; n < 1500; n++) refuse(`made-up-${n}`, '203.0.113.1');

@@ -77,21 +77,29 @@ onEachEngine('a pause', (stage) => {
 onEachEngine('reports', (stage) => {
   const instance = (name: string, running = 0) => ({ name, version: '1.0.0', startedAt: NOON, running });
 
-  test('tell which processes live, until they stop in order or were not seen for an hour', async () => {
-    const { store, clock } = stage;
-    for (const name of ['b', 'a', 'gone'])
-      await store.reports.report({ instance: instance(name), stats: [], refusals: [] });
-    const seenAt = clock.now();
-    await store.reports.leave({ name: 'gone' });
-    await clock.advance(HOUR_MS);
-    await store.reports.report({ instance: instance('a', 2), stats: [], refusals: [] });
-    expect(await store.reports.instances()).toEqual([
-      { ...instance('a', 2), seenAt: clock.now() },
-      { ...instance('b'), seenAt },
-    ]);
-    await clock.advance(1);
-    await store.reports.report({ instance: instance('a'), stats: [], refusals: [] });
-    expect(await store.reports.instances()).toMatchObject([{ name: 'a' }]);
+  test('tell which processes live, which have left or are away, and what has taken their place, for an hour', async () => {
+    const { store } = stage;
+    const report = (one: ReturnType<typeof instance>) =>
+      store.reports.report({ instance: one, stats: [], refusals: [] });
+    const pass = (ms: number) =>
+      stage.sql(`UPDATE instances SET seen_at = seen_at - ${ms}, clock_at = clock_at - ${ms},
+        started_at = started_at - ${ms}`);
+    const told = async () =>
+      (await store.reports.instances()).map(({ name, running, state }) => `${name} ${running} ${state}`);
+    for (const name of ['b', 'a', 'left', 'host-0123abcd', 'host-1123abcd']) await report(instance(name, 2));
+    await store.reports.leave({ name: 'left', startedAt: NOON });
+    const live = ['a 2 live', 'b 2 live', 'host-0123abcd 2 live', 'host-1123abcd 2 live', 'left 2 left'];
+    expect(await told()).toEqual(live);
+    await pass(40_000);
+    for (const name of ['b', 'host-2123abcd'])
+      await report({ ...instance(name), startedAt: stage.clock.now() });
+    const [replaced, began] = ['2 replaced', '0 live'];
+    const lives = [`b ${replaced}`, `b ${began}`, ...[0, 1].map((n) => `host-${n}123abcd ${replaced}`)];
+    expect(await told()).toEqual(['a 2 away', ...lives, `host-2123abcd ${began}`, 'left 2 left']);
+    await store.reports.forget({ name: 'b' });
+    await pass(HOUR_MS + 1);
+    await report(instance('c'));
+    expect(await told()).toEqual(['c 0 live']);
   });
 
   test('give the lease of alerts to one process, until half a minute after its renewal, with what was posted last', async () => {

@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { parseConfig } from '../../src/config.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
-import { openStore } from '../../src/store/open.ts';
 import { testDatabase } from './engine.ts';
 import { eventually } from './eventually.ts';
 import { PATH, SECRET, WEBHOOK } from './genuine.ts';
@@ -55,13 +52,16 @@ export async function inspect(
     },
     /** Has processes on its database that were last seen 40 seconds ago. */
     async addGone(...names: readonly string[]): Promise<void> {
-      const clock = { ...systemClock, now: () => systemClock.now() - 40_000 };
-      const store = await openStore({ ...parseConfig(database?.env ?? env), clock, threads: false });
       for (const name of names) {
         const instance = { name, version: '1', startedAt: 0, running: 0 };
-        await store.reports.report({ instance, stats: [], refusals: [] });
+        await service.store.reports.report({ instance, stats: [], refusals: [] });
+        const past = `SET seen_at = seen_at - 40000, clock_at = clock_at - 40000 WHERE name = '${name}'`;
+        const statement = {
+          sqlite: `UPDATE instances ${past}`,
+          postgres: `UPDATE hookkit.instances ${past}`,
+        };
+        await database?.execute(statement);
       }
-      await store.close();
     },
     /** Waits until every event has come to its end. */
     async settled(): Promise<void> {

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { plural } from '../../base/text.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
-import { isAway } from '../../store/queue/lists/event-json.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
@@ -58,7 +57,7 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
-  const { store, config, clock, wake } = inspected;
+  const { store, config, wake } = inspected;
   return [
     endpoint({
       path: '/events',
@@ -207,14 +206,14 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     endpoint({
       method: 'delete',
       path: '/instances/:name',
-      summary: 'Forgets an instance that is gone for good and was not seen for 30 seconds.',
+      summary: 'Forgets an instance that is gone for good: it has left, or was not seen for 30 seconds.',
       input: z.object({ name: z.string().max(200) }),
       run: async ({ name }) => {
-        const instance = (await store.reports.instances()).find((one) => one.name === name);
-        if (!instance) throw new RefusedError(404, 'there is no such instance');
-        if (!isAway(instance, clock.now()))
-          throw new RefusedError(409, 'it was seen a moment ago: stop it, and it is gone');
-        await store.reports.leave({ name });
+        const lives = (await store.reports.instances()).filter((one) => one.name === name);
+        if (lives.length === 0) throw new RefusedError(404, 'there is no such instance');
+        if (lives.some(({ state }) => state === 'live'))
+          throw new RefusedError(409, 'it was seen a moment ago: stop it first');
+        await store.reports.forget({ name });
         return { forgotten: name };
       },
     }),

@@ -3,9 +3,10 @@ import { isUnavailable, type KitError } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
-import { isAway, iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
+import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
+import { instancesOf, LEAST_AHEAD } from './instances.ts';
 
 const OF_KIND = ['accepted', 'duplicate', 'handled', 'skipped', 'failed'] as const;
 
@@ -44,10 +45,10 @@ export async function snapshotOf(
   const instance = watch ? config.INSTANCE_NAME : null;
   const lately = now - RECENT_MS;
   await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
-  const [overview, newest, accepted, secrets, problem, hour, day, failing, instances, refusals, size] =
+  const [overview, { events: newestEvents }, accepted, secrets, problem, hour, day, failing, refusals, size] =
     await Promise.all([
       asked,
-      newestReceipt(store),
+      store.queue.search({ filter: {}, stretch: { limit: LEAST_AHEAD, reach: LEAST_AHEAD } }),
       store.reports.newestOfWebhooks({ before: now + AHEAD_MS }),
       // They may be sealed under another key: the service goes on with those that it holds.
       store.secrets.all().catch(ifUnavailable(() => undefined)),
@@ -55,11 +56,11 @@ export async function snapshotOf(
       store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
       watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
       failingNow(store, lately),
-      store.reports.instances(),
       store.reports.refusals(),
       store.size(),
     ]);
   const { pending, running, dead, paused } = overview;
+  const newest = newestEvents[0]?.receivedAt;
   const recent = hour.filter(
     ({ name }) => Number(name) > present - RECENT_MS && Number(name) < now + AHEAD_MS,
   );
@@ -74,14 +75,7 @@ export async function snapshotOf(
     quarantined: overview.quarantined,
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     failing,
-    instances: instances.map((one) => ({
-      name: one.name,
-      version: one.version,
-      started_at: iso(one.startedAt),
-      seen_at: iso(one.seenAt),
-      running: one.running,
-      away: one.name !== instance && isAway(one, now), // this one lives, even if it cannot write
-    })),
+    ...(await instancesOf({ store, clock, config }, instance, newestEvents)),
     can_record: problem === undefined,
     cannot_record: problem ?? null,
     can_read_secrets: secrets !== undefined,

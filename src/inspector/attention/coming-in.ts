@@ -12,14 +12,11 @@ const inWords = (reasons: readonly string[]) => reasons.join(', ').replaceAll('_
 const were = (count: number) => `${plural(count, 'request was', 'requests were')} refused`;
 
 /** Whether what the provider sends gets in. What strangers send, who know no webhook of ours, is never grave. */
-export function comingIn(
-  snapshot: Snapshot & { readonly clocks_off?: readonly unknown[] },
-  now: number,
-): Found {
+export function comingIn(snapshot: Snapshot, now: number): Found {
   const { last_10_minutes: recent, last_2_minutes: latest, last_recorded_at: last } = snapshot;
   const { rejected, rejected_since: inRow, refused_for: reasons } = recent;
   // Where clocks differ, nobody knows what came after what.
-  const webhooks = snapshot.clocks_off?.length ? [] : recent.refused_webhooks;
+  const webhooks = snapshot.clocks_off.length > 0 ? [] : recent.refused_webhooks;
   if (webhooks.length > MOST_WEBHOOKS) return [refusedTogether(webhooks, now)];
   if (webhooks.length > 0)
     return webhooks.map((one) => ({

@@ -5,8 +5,7 @@ import Registry from 'prom-client/lib/registry.js';
 import { kitVersion } from '../../base/program.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
-import type { DatabaseSize, Instance, Overview } from '../../store/event-store.ts';
-import { isAway } from '../../store/queue/lists/event-json.ts';
+import type { DatabaseSize, Overview } from '../../store/event-store.ts';
 import type { Concern } from '../attention/concern.ts';
 import { type Result, results } from './request-results.ts';
 
@@ -33,10 +32,12 @@ const histogram = (
 /** What the store says at a scrape, when the newest event was received, and what needs attention. */
 export type Scraped = readonly [
   Overview,
-  readonly Instance[],
   DatabaseSize,
   number | undefined,
-  readonly Concern[],
+  {
+    readonly concerns: readonly Concern[];
+    readonly instances: readonly { readonly away: boolean; readonly left_at: string | null }[];
+  },
 ];
 
 /** The metrics for Prometheus. Counters and times change with each event; the others are read at each scrape. */
@@ -100,7 +101,7 @@ export class Metrics {
     gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
     gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedAt);
     if (scraped) {
-      const [overview, instances, size, lastReceivedAt = 0, concerns] = scraped;
+      const [overview, size, lastReceivedAt = 0, { instances, concerns }] = scraped;
       const { pending, running, dead, oldestPendingAt = now, oldestReadyAt = now } = overview;
       const age = (time: number) => Math.max(0, now - time) / 1000;
       const unfinished = { pending, running, dead };
@@ -113,8 +114,8 @@ export class Metrics {
       count('webhook_quarantine_lost_total', lost, overview.quarantineLost);
       const newest = 'When the newest event was received; 0 if none was.';
       gauge('webhook_last_received_timestamp_seconds', newest, lastReceivedAt / 1000);
-      const away = instances.filter((one) => one.name !== instance && isAway(one, now)).length;
-      const states = { live: instances.length - away, away };
+      const away = instances.filter((one) => one.away).length;
+      const states = { live: instances.filter((one) => one.left_at === null).length - away, away };
       gauges('webhook_instances', 'Processes; away if not seen for 30 seconds.', 'state', states);
       const labelNames = ['fault', 'of', 'severity'];
       const what = 'What needs attention, as the overview says it: 1 while it does.';

@@ -105,6 +105,7 @@ export class Watch implements Observer {
   keepReporting(needs: ReportNeeds): () => Promise<void> {
     const { store, config, clock, log } = needs;
     this.#needs = needs;
+    void this.#report(needs); // before the first event is claimed, which may end the process
     const stop = repeat(clock, 0, async () => {
       const overview = await store.reports.overview().catch(() => undefined); // the report that follows says why
       if (overview) this.#count('backlog', overview.pending);
@@ -116,7 +117,7 @@ export class Watch implements Observer {
     return async () => {
       stop();
       const left = this.#report(needs)
-        .then(() => store.reports.leave({ name: config.INSTANCE_NAME }))
+        .then(() => store.reports.leave({ name: config.INSTANCE_NAME, startedAt: this.startedAt }))
         .catch((error) => log.warn({ error: messageOf(error) }, 'the stop could not be reported'));
       await within(clock, PATIENCE_MS, left);
     };

@@ -15,16 +15,26 @@ export interface Stat {
   readonly slowest: number;
 }
 
-/** A process that handles events, as it tells of itself. Times are milliseconds since the epoch. */
+/** A life of a process that handles events. Times are milliseconds since the epoch by the clock of the store: PostgreSQL's own. */
 export interface Instance {
   /** INSTANCE_NAME */
   readonly name: string;
+  /** the name without what is drawn at each start: all lives of a machine have it */
+  readonly machine: string;
   /** of the kit */
   readonly version: string;
   readonly startedAt: number;
   readonly seenAt: number;
-  /** how many handlers ran then */
+  /** when it stopped in order */
+  readonly leftAt: number | undefined;
+  /** how many handlers ran when it was seen */
   readonly running: number;
+  /** how far its own clock was ahead then; 0 on SQLite */
+  readonly aheadMs: number;
+  /** the time of this answer */
+  readonly now: number;
+  /** `away`: not seen for 30 seconds. `replaced`: another life of its name or machine has begun since it was seen */
+  readonly state: 'live' | 'away' | 'left' | 'replaced';
 }
 
 /** Requests that were refused for one reason, claimed one webhook, and came from one network. */
@@ -43,7 +53,8 @@ export interface Refusals {
 
 /** What a process reports every ten seconds. */
 export interface Report {
-  readonly instance: Omit<Instance, 'seenAt'>;
+  /** `startedAt`: by its own clock */
+  readonly instance: Pick<Instance, 'name' | 'version' | 'startedAt' | 'running'>;
   readonly stats: readonly Omit<Stat, 'instance'>[];
   readonly refusals: readonly Refusals[];
   /** webhooks of which something was accepted meanwhile: what is in `refusals` as in a row came afterwards */
@@ -75,8 +86,14 @@ const ALERTS_LEASE_MS = 30_000;
 
 /** How long counts stay: charts show a day, operators query the rest. */
 const KEPT_MS = 8 * 86_400_000;
-/** A process that was not seen for so long is not coming back. */
-const AWAY_MS = 3_600_000;
+/** A process that was not seen for so long stands still or has crashed. */
+const AWAY_MS = 30_000;
+/** One that was not seen for so long is not coming back. */
+const GONE_MS = 3_600_000;
+/** What config.ts draws where no INSTANCE_NAME is set. */
+const DRAWN = /-[0-9a-f]{8}$/;
+/** So many of the last lost starts are looked at. */
+const MOST_LOST = 1000;
 /** Strangers can name any webhook from any network: beside these, each webhook with a stored secret keeps its last group. */
 const MOST_REFUSALS = 1000;
 
@@ -90,13 +107,9 @@ export function reportOperations(d: Dialect) {
     `ON CONFLICT (${key}) DO UPDATE SET count = stats.count + excluded.count, ms = stats.ms + excluded.ms,
       slowest = CASE WHEN excluded.slowest > stats.slowest THEN excluded.slowest ELSE stats.slowest END`,
   );
-  const see = insert(
-    d,
-    'instances',
-    'name text, version text, started_at bigint, seen_at bigint, running int',
-    `ON CONFLICT (name) DO UPDATE SET version = excluded.version, started_at = excluded.started_at, seen_at = excluded.seen_at,
-      running = excluded.running`,
-  );
+  const see = `INSERT INTO instances (name, started_at, version, running, clock_at, seen_at)
+    VALUES ($name, $started_at, $version, $running, $now, ${d.now}) ON CONFLICT (name, started_at)
+    DO UPDATE SET running = excluded.running, clock_at = excluded.clock_at, seen_at = excluded.seen_at`;
   const refuse = insert(
     d,
     'refusals',
@@ -117,7 +130,7 @@ export function reportOperations(d: Dialect) {
       { instance, stats, refusals, accepted = [], now }: Report & { readonly now: number },
     ): Promise<void> {
       const { name } = instance;
-      await db.each(see, [{ ...instance, seenAt: now }]);
+      await db.all(see, { ...instance, now });
       const counted = stats.map((one) => ({ ...one, instance: name }));
       await db.each(add, inOrder(counted, 'minute'));
       // Reports of several processes would lock the same rows in different orders.
@@ -126,12 +139,20 @@ export function reportOperations(d: Dialect) {
       if (accepted.length > 0) await db.all(endRows, { accepted });
       await db.each(refuse, refusals);
       await db.all('DELETE FROM stats WHERE minute < $before', { before: now - KEPT_MS });
-      await db.all('DELETE FROM instances WHERE seen_at < $before', { before: now - AWAY_MS });
+      await db.all(`DELETE FROM instances WHERE seen_at < ${d.now} - ${GONE_MS}`, { now });
       if (refusals.length > 0) await db.all(forget);
     },
 
-    /** Deletes the row of a process that stops in order. */
-    async leave(db: Db, instance: { readonly name: string }): Promise<void> {
+    /** Notes that a process stops in order. */
+    async leave(db: Db, life: Pick<Instance, 'name' | 'startedAt'> & { readonly now: number }) {
+      await db.all(
+        `UPDATE instances SET left_at = ${d.now} WHERE name = $name AND started_at = $started_at`,
+        life,
+      );
+    },
+
+    /** Deletes all lives of a name. */
+    async forget(db: Db, instance: Pick<Instance, 'name'>): Promise<void> {
       await db.all('DELETE FROM instances WHERE name = $name', instance);
     },
 
@@ -174,7 +195,15 @@ export interface Sum {
 }
 
 /** What processes have told. */
-export function countReads() {
+export function countReads(d: Dialect) {
+  const lives = `SELECT name, version, seen_at - (clock_at - started_at) AS started_at, seen_at, left_at, running,
+    clock_at - seen_at AS ahead_ms, ${d.now} AS now FROM instances ORDER BY name, seen_at`;
+  const atWork = `SELECT instance, until, id, kind, site_id FROM (
+    SELECT * FROM (SELECT instance, event, started_at, started_at + ms AS until FROM attempts
+      WHERE outcome = 'lost' ORDER BY started_at DESC LIMIT ${MOST_LOST}) a
+    UNION ALL SELECT owner, event, started_at, until FROM lanes WHERE lease IS NOT NULL) w
+    JOIN events ON seq = event ORDER BY started_at DESC`;
+
   return {
     /** Sums of what all processes have stored since a time, by minutes or kinds. */
     async stats(
@@ -189,9 +218,26 @@ export function countReads() {
       return rows.map((row) => ({ ...row, count: Number(row.count) }));
     },
 
-    /** The processes that were seen within an hour and did not stop in order, by name. */
-    instances: (db: Db) =>
-      db.all<Instance>('SELECT name, version, started_at, seen_at, running FROM instances ORDER BY name'),
+    /** The lives of processes that were seen within an hour, by name, of each the oldest first. */
+    async instances(db: Db, time: { readonly now: number }): Promise<Instance[]> {
+      const found = await db.all<Omit<Instance, 'machine' | 'state'>>(lives, time);
+      const all = found.map((one) => ({ ...one, machine: one.name.replace(DRAWN, '') }));
+      const newest = new Map<string, number>();
+      for (const { name, machine, startedAt } of all)
+        for (const key of [name, machine]) newest.set(key, Math.max(startedAt, newest.get(key) ?? 0));
+      const stateOf = ({ name, machine, seenAt, leftAt, now }: (typeof all)[number]) => {
+        const hasBegunAgain = (key: string) => (newest.get(key) ?? 0) > seenAt;
+        if (hasBegunAgain(name)) return 'replaced';
+        if (leftAt === undefined && now - seenAt <= AWAY_MS) return 'live';
+        if (hasBegunAgain(machine)) return 'replaced'; // not before: several may live on one machine
+        return leftAt === undefined ? 'away' : 'left';
+      };
+      return all.map((one) => ({ ...one, state: stateOf(one) }));
+    },
+
+    /** The events that processes have at work, or had when their leases were lost, the last started first. `until`: of the lease */
+    atWork: (db: Db) =>
+      db.all<{ instance: string; until: number; id: string; kind: string; siteId: string }>(atWork),
 
     /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
     refusals: (db: Db) =>

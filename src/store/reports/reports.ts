@@ -1,3 +1,4 @@
+import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine } from '../engine.ts';
 import { channels } from './channels.ts';
 import { newestOfWebhooks, overview } from './overview.ts';
@@ -6,7 +7,7 @@ import { countReads, reportOperations } from './report.ts';
 export type ReportsReader = ReturnType<typeof reportsReaderOn>;
 export type Reports = ReturnType<typeof reportsOn>;
 
-export const reportReads = () => ({ ...countReads(), overview, newestOfWebhooks, channels });
+export const reportReads = (d: Dialect) => ({ ...countReads(d), overview, newestOfWebhooks, channels });
 
 /** What processes tell of themselves, the overview, and live channels. */
 export const reportsReaderOn = ({ read }: Pick<Engine, 'read'>) => callsOf(reportReads, read);

@@ -31,7 +31,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
   const reader = isInMemory || readOnly ? writer : await open('read');
   return {
     write: (name, input) => writer.request(name, { ...input, now: clock.now() }),
-    read: (name, input) => reader.request(name, input),
+    read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path)),
     compact: async () => compact(path),
     async close() {

@@ -1,5 +1,4 @@
 import type { StoreReader } from '../../event-store.ts';
-import type { Instance } from '../../reports/report.ts';
 import type { Quarantined, StateValue, StoredEvent } from '../../stored.ts';
 import type { Attempt, RunningStart } from './types.ts';
 
@@ -77,13 +76,6 @@ export function unprovenJson(entry: Omit<Quarantined, 'seq' | 'token'>) {
     deliveries: entry.deliveries,
     body: entry.body,
   };
-}
-
-/** An instance that has not reported for so long stands still or has crashed. */
-const AWAY_MS = 30_000;
-
-export function isAway({ seenAt }: Instance, now: number): boolean {
-  return now - seenAt > AWAY_MS;
 }
 
 /** The state of a resource as JSON: its values by name. */
