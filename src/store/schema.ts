@@ -84,7 +84,8 @@ CREATE TABLE stats (
   minute bigint NOT NULL, instance text ${d.bytes} NOT NULL, kind text NOT NULL, result text NOT NULL, count bigint NOT NULL,
   ms double precision NOT NULL, slowest double precision NOT NULL, PRIMARY KEY (minute, instance, kind, result));
 CREATE TABLE instances (
-  name text ${d.bytes} PRIMARY KEY, version text NOT NULL, started_at bigint NOT NULL, seen_at bigint NOT NULL, running int NOT NULL);
+  name text ${d.bytes} PRIMARY KEY, version text NOT NULL, started_at bigint NOT NULL, seen_at bigint NOT NULL, running int NOT NULL,
+  kinds text NOT NULL);
 CREATE TABLE refusals (
   reason text NOT NULL, webhook_id text ${d.bytes} NOT NULL, network text NOT NULL,
   first_at bigint NOT NULL, last_at bigint NOT NULL, count bigint NOT NULL, PRIMARY KEY (reason, webhook_id, network));

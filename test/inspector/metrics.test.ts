@@ -144,7 +144,7 @@ test('refusals of a webhook with a stored secret are counted, when strangers nam
   const { store } = inspected.service;
   const config = parseConfig({ ...inspected.env, INSTANCE_NAME: 'flooded' });
   const { log } = inspected.log;
-  const stop = watch.keepReporting({ store, config, clock: systemClock, log, running: () => 0 });
+  const stop = watch.keepReporting({ store, config, clock: systemClock, log, kinds: [], running: () => 0 });
   const hasReported = async () => (await store.reports.instances()).some(({ name }) => name === 'flooded');
   await eventually('it knows the secrets', hasReported);
   const refuse = (webhookId: string, source: string) =>

@@ -75,7 +75,10 @@ onEachEngine('a pause', (stage) => {
 });
 
 onEachEngine('reports', (stage) => {
-  const instance = (name: string, running = 0) => ({ name, version: '1.0.0', startedAt: NOON, running });
+  const kinds = ['media_created', 'unknown'];
+  const instance = (name: string, running = 0) => ({
+    ...{ name, version: '1.0.0', startedAt: NOON, running, kinds },
+  });
 
   test('tell which processes live, until they stop in order or were not seen for an hour', async () => {
     const { store, clock } = stage;

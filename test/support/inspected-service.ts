@@ -58,7 +58,7 @@ export async function inspect(
       const clock = { ...systemClock, now: () => systemClock.now() - 40_000 };
       const store = await openStore({ ...parseConfig(database?.env ?? env), clock, threads: false });
       for (const name of names) {
-        const instance = { name, version: '1', startedAt: 0, running: 0 };
+        const instance = { name, version: '1', startedAt: 0, running: 0, kinds: [] };
         await store.reports.report({ instance, stats: [], refusals: [] });
       }
       await store.close();

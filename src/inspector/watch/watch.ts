@@ -87,7 +87,8 @@ export class Watch implements Observer {
   ran(run: HandlerRun): void {
     this.changes++;
     this.metrics.ran(run);
-    if (run.outcome === 'retry') return; // it asked to come back, and has neither ended nor failed
+    // It comes back, and has neither ended nor failed.
+    if (run.outcome === 'retry' || run.outcome === 'elsewhere') return;
     const { status, ms, kind } = run;
     this.#count(status === 'handled' || status === 'skipped' ? status : 'failed', ms, kind);
   }
@@ -101,14 +102,16 @@ export class Watch implements Observer {
   keepReporting(needs: ReportNeeds): () => Promise<void> {
     const { store, config, clock, log } = needs;
     this.#needs = needs;
-    const stop = repeat(clock, 0, async () => {
+    const round = async () => {
       const overview = await store.reports.overview().catch(() => undefined); // the report that follows says why
       if (overview) this.#count('backlog', overview.pending);
       const secrets = await store.secrets.all().catch(() => undefined); // under another key, those of before count
       if (secrets) this.#ours = new Set(secrets.map(({ webhookId }) => webhookId));
       await this.#report(needs);
       return EVERY_MS;
-    });
+    };
+    void round(); // at once: others are to know which handlers this process has before it claims
+    const stop = repeat(clock, EVERY_MS, round);
     return async () => {
       stop();
       const left = this.#report(needs)
@@ -137,13 +140,14 @@ export class Watch implements Observer {
   }
 
   /** What the store does not take is reported with the next. */
-  async #store({ store, config, log, running }: ReportNeeds): Promise<void> {
+  async #store({ store, config, log, kinds, running }: ReportNeeds): Promise<void> {
     const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
     this.#counted.clear();
     this.#refused.clear();
     const { startedAt } = this;
     try {
-      const instance = { name: config.INSTANCE_NAME, version: kitVersion, startedAt, running: running() };
+      const own = { name: config.INSTANCE_NAME, version: kitVersion, startedAt };
+      const instance = { ...own, kinds, running: running() };
       await store.reports.report({ instance, stats, refusals });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');

@@ -25,6 +25,8 @@ export interface Instance {
   readonly seenAt: number;
   /** how many handlers ran then */
   readonly running: number;
+  /** those that it has a handler for, `unknown` among them */
+  readonly kinds: readonly string[];
 }
 
 /** Requests that were refused for one reason, claimed one webhook, and came from one network. */
@@ -65,9 +67,9 @@ export function reportOperations(d: Dialect) {
   const see = insert(
     d,
     'instances',
-    'name text, version text, started_at bigint, seen_at bigint, running int',
+    'name text, version text, started_at bigint, seen_at bigint, running int, kinds text',
     `ON CONFLICT (name) DO UPDATE SET version = excluded.version, started_at = excluded.started_at, seen_at = excluded.seen_at,
-      running = excluded.running`,
+      running = excluded.running, kinds = excluded.kinds`,
   );
   const refuse = insert(
     d,
@@ -85,7 +87,7 @@ export function reportOperations(d: Dialect) {
       { instance, stats, refusals, now }: Report & { readonly now: number },
     ): Promise<void> {
       const { name } = instance;
-      await db.each(see, [{ ...instance, seenAt: now }]);
+      await db.each(see, [{ ...instance, kinds: instance.kinds.join(), seenAt: now }]);
       const counted = stats.map((one) => ({ ...one, instance: name }));
       await db.each(add, inOrder(counted, 'minute'));
       await db.each(refuse, inOrder(inOrder(inOrder(refusals, 'network'), 'webhookId'), 'reason'));
@@ -128,8 +130,13 @@ export function countReads() {
     },
 
     /** The processes that were seen within an hour and did not stop in order, by name. */
-    instances: (db: Db) =>
-      db.all<Instance>('SELECT name, version, started_at, seen_at, running FROM instances ORDER BY name'),
+    instances: async (db: Db): Promise<Instance[]> => {
+      const columns = 'name, version, started_at, seen_at, running, kinds';
+      const rows = await db.all<Instance & { kinds: string }>(
+        `SELECT ${columns} FROM instances ORDER BY name`,
+      );
+      return rows.map(({ kinds, ...row }) => ({ ...row, kinds: kinds.split(',') }));
+    },
 
     /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
     refusals: async (db: Db): Promise<Refusals[]> => {
