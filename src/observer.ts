@@ -60,6 +60,8 @@ export interface AdminNeeds {
 }
 
 export interface ReportNeeds extends Pick<AdminNeeds, 'store' | 'config' | 'clock' | 'log'> {
+  /** those that there are handlers for, `unknown` among them */
+  readonly kinds: readonly string[];
   /** how many handlers run */
   running(): number;
 }

@@ -66,7 +66,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const pages = await appPages(app, opened);
   const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
   // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
-  if (admin) ends.defer(admin.keepReporting({ ...parts, running: () => dispatcher.running }));
+  const kinds = Object.entries(app.handlers).flatMap(([kind, handler]) => (handler ? kind : []));
+  if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running: () => dispatcher.running }));
 
   let phase: Phase = 'open';
   const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });

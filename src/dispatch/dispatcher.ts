@@ -11,7 +11,7 @@ import type { AttemptOutcome, Claim, DeadEvent, EventStore, Settlement } from '.
 import { limitsOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn, lineOf } from './process-guard.ts';
-import { giveUp, type RunningApp, runHandler } from './run-handler.ts';
+import { giveUp, type Lacking, type Run, type RunningApp, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE } from './settlement.ts';
 
 export interface DispatcherOptions {
@@ -46,8 +46,13 @@ const NOT_STORED = 'cannot store a result before the stop; the event runs again 
 /** At a stop, after the abort of their signals: how long handlers have to end, and their results to be stored. */
 const LAST_MS = 1500;
 
+/** How long an event without a handler here is given back for other instances, from the first time on. */
+const ELSEWHERE_MOST_MS = 600_000;
+/** How long the answer which instances there are is kept: a backlog may lack a handler for each of its events. */
+const KNOWN_MS = 1000;
+
 /** The ends of attempts whose log is of no further use. */
-const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted'];
+const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted', 'elsewhere'];
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
@@ -59,6 +64,8 @@ export class Dispatcher {
   readonly #underWay = new Set<Promise<unknown>>();
   /** with the fraction of a place that is still due to the newest lanes of each */
   readonly #limits;
+  /** the instances, as asked at a time by the monotonic clock */
+  #known: { readonly at: number; readonly asked: ReturnType<EventStore['reports']['instances']> } | undefined;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
   /** when the next poll and sweep are due, and until when no lease of another process is recovered; by the monotonic clock */
@@ -224,11 +231,15 @@ export class Dispatcher {
     const onStoreError = (error: unknown) => this.#storeFailed('store a step of ctx.once', error, claim);
     this.#atWork.add(leased);
     const lines = keepingLines(log, lineOf(claim));
-    const run = await runHandler(claim, abort, { ...this.#options, log: lines.log, onStoreError });
+    const ran = await runHandler(claim, abort, { ...this.#options, log: lines.log, onStoreError });
     const limit = this.#limits.find(({ kinds }) => kinds.includes(slotOf(claim.kind)));
     this.#atWork.delete(leased);
     if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
     this.#claim();
+
+    const look = (lacking: Lacking) => this.#lookElsewhere(lacking, claim);
+    const run = 'lacks' in ran ? await this.#insist('look for a handler', claim, () => look(ran)) : ran;
+    if (!run) return;
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
     const ms = Math.max(0, Math.round(clock.monotonic() - began));
@@ -241,6 +252,23 @@ export class Dispatcher {
       this.#tellDead({ ...claim, error, attempts: claim.attempts + Number(counts) });
   }
 
+  /** Where another living instance has the handler that is not here, the event is given back, for ten minutes at most. */
+  async #lookElsewhere(run: Lacking, { id, kind, replays }: Claim): Promise<Run> {
+    const { store, clock, config } = this.#options;
+    const [own, now, at] = [config.INSTANCE_NAME, clock.now(), clock.monotonic()];
+    if (!this.#known || at - this.#known.at >= KNOWN_MS)
+      this.#known = { at, asked: store.reports.instances() };
+    const others = (await this.#known.asked).filter((one) => one.name !== own && one.state === 'live');
+    // A later version of the kit may know the kind by its name.
+    const other = others.find(({ kinds }) => kinds.includes(run.lacks) || kinds.includes(kind));
+    if (!other) return run;
+    const attempts = await store.queue.attempts({ id });
+    const before = attempts.findLastIndex((one) => one.outcome !== 'elsewhere' || one.replay !== replays);
+    const since = attempts[before + 1]?.startedAt ?? now;
+    if (now - since >= ELSEWHERE_MOST_MS) return run;
+    return { type: 'elsewhere', reason: `${own} has ${run.reason}, and ${other.name} has one` };
+  }
+
   /** Calls the `onDead` of the app. Nothing waits for it but a stop. */
   #tellDead({ body, error, attempts, ...event }: DeadEvent): void {
     const { log, app } = this.#options;
@@ -251,20 +279,25 @@ export class Dispatcher {
     this.#follow(atWorkOn(event, tell).catch(onError));
   }
 
-  /** Stores a result, again and again until the store takes it or a stop is over. @returns whether the store has it */
+  /** Stores a result. @returns whether the store has it */
   async #store(claim: Claim, settlement: Settlement): Promise<boolean> {
-    const { store, clock, log } = this.#options;
+    const { store, log } = this.#options;
+    const settled = await this.#insist('store a result', claim, () => store.queue.settle(claim, settlement));
+    if (settled?.hasMore) this.wake();
+    if (settled && settlement.status === 'pending') this.#pollOften();
+    if (settled?.isHeld === false) log.error(lineOf(claim), LOST);
+    return settled?.isHeld === true;
+  }
+
+  /** Asks the store again and again until it answers; undefined if a stop is over before. */
+  async #insist<T>(what: string, claim: Claim, ask: () => Promise<T>): Promise<T | undefined> {
     for (;;) {
       try {
-        const { isHeld, hasMore } = await store.queue.settle(claim, settlement);
-        if (hasMore) this.wake();
-        if (settlement.status === 'pending') this.#pollOften();
-        if (!isHeld) log.error(lineOf(claim), LOST);
-        return isHeld;
+        return await ask();
       } catch (error) {
-        if (this.#over.signal.aborted) return false; // the stop has logged it
-        this.#storeFailed('store a result', error, claim);
-        await pauseUntilAborted(clock, STORE_RETRY_MS, this.#over.signal);
+        if (this.#over.signal.aborted) return undefined; // the stop has logged it
+        this.#storeFailed(what, error, claim);
+        await pauseUntilAborted(this.#options.clock, STORE_RETRY_MS, this.#over.signal);
       }
     }
   }
@@ -315,6 +348,6 @@ function report(log: Logger, claim: Claim, { status, outcome, error }: Ending): 
   if (outcome === 'handled') log.debug(line, 'event handled');
   else if (outcome === 'interrupted') log.info(line, 'the stop interrupted a handler; its event runs again');
   else if (status === 'dead') log.error(line, 'event given up');
-  else if (outcome === 'skipped' || outcome === 'retry') log.info(line, `event ${status}`);
+  else if (['skipped', 'retry', 'elsewhere'].includes(outcome)) log.info(line, `event ${status}`);
   else log.error(line, 'handler failed');
 }

@@ -28,8 +28,12 @@ export interface RunOptions extends OnceOptions {
 /** The event of a run, and the number of its start. */
 export type Assignment = Omit<Claim, 'attempts' | 'askedAt'>;
 
+/** There is no handler for an event: `lacks` names its slot. */
+export type Lacking = Extract<Returned, { readonly type: 'skip' }> & { readonly lacks: string };
+type Other = 'dead' | 'timeout' | 'elsewhere';
+
 /** How a handler's run ended. */
-export type Run = (Returned | { readonly type: 'dead' | 'timeout'; readonly reason: string }) & {
+export type Run = (Returned | Lacking | { readonly type: Other; readonly reason: string }) & {
   /** the changes that the handler made to the state of its resource */
   readonly state?: readonly StateChange[] | undefined;
 };
@@ -57,8 +61,8 @@ export async function runHandler(
   // Each kind's handler takes that kind's notification; the table of kinds ties them together.
   const handler = app.handlers[name] as Handler<unknown> | undefined;
   if (!handler) {
-    const reason = payload.type === 'known' ? `no handler for ${name}` : `unknown kind "${payload.kind}"`;
-    return { type: 'skip', reason };
+    const what = payload.type === 'known' ? name : `unknown kind "${payload.kind}"`;
+    return { type: 'skip', reason: `no handler for ${what}`, lacks: name };
   }
   const steps = onceOf(event, abort.signal, options);
   const { state, end: endState } = runStateOf(event.resource, event.state);

@@ -9,6 +9,9 @@ export interface RetryPolicy {
   readonly random: () => number;
 }
 
+/** How long an event waits for another instance, about. As instances poll every two seconds, the same pause each time might favour one for ever. */
+const ELSEWHERE_MS = 10_000;
+
 /** The settlement of an event, without its times and its log. */
 export type Ending = Omit<Settlement, 'startedAt' | 'ms' | 'log'>;
 
@@ -37,6 +40,10 @@ export function endingOf(
         return { ...asked, status: 'dead', error: `it has asked to come back for 30 days: ${run.reason}` };
       const afterMs = run.after ?? pauseMs(starts, policy);
       return { ...asked, status: 'pending', error: run.reason, afterMs: Math.ceil(afterMs) };
+    }
+    case 'elsewhere': {
+      const afterMs = Math.ceil(ELSEWHERE_MS * (0.9 + policy.random() / 5));
+      return { status: 'pending', outcome: 'elsewhere', error: run.reason, afterMs, counts: false };
     }
     default: {
       const failed = { outcome: run.type, error: run.reason, counts: true } as const;

@@ -86,7 +86,7 @@ CREATE TABLE stats (
   ms double precision NOT NULL, slowest double precision NOT NULL, PRIMARY KEY (minute, instance, kind, result));
 CREATE TABLE instances (
   name text ${d.bytes} NOT NULL, started_at bigint NOT NULL, version text NOT NULL, running int NOT NULL,
-  clock_at bigint NOT NULL, seen_at bigint NOT NULL, left_at bigint, PRIMARY KEY (name, started_at));
+  kinds text NOT NULL, clock_at bigint NOT NULL, seen_at bigint NOT NULL, left_at bigint, PRIMARY KEY (name, started_at));
 CREATE TABLE refusals (
   reason text NOT NULL, webhook_id text ${d.bytes} NOT NULL, network text NOT NULL,
   first_at bigint NOT NULL, last_at bigint NOT NULL, count bigint NOT NULL, in_a_row bigint NOT NULL, row_since bigint,

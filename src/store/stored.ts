@@ -104,8 +104,11 @@ export interface ClaimRequest {
 
 /** The end of a handler that returned or threw. */
 type Ended = 'handled' | 'skipped' | 'failed' | 'retry' | 'error';
-/** The end of one run of a handler. `lost`: its process crashed, or was too slow to renew the lease. */
-export type AttemptOutcome = Ended | 'timeout' | 'interrupted' | 'lost';
+/**
+ * The end of one start. `lost`: its process crashed, or was too slow to renew the lease. `elsewhere`: its process has no handler for the
+ * kind, and another one has.
+ */
+export type AttemptOutcome = Ended | 'timeout' | 'interrupted' | 'elsewhere' | 'lost';
 
 /** The result of a claimed event. */
 export interface Settlement {

@@ -40,7 +40,7 @@ test('takes a body from a file or stdin as a receiver would, and fails where the
   expect(broken.stdout).toMatch(/^outcome +dead\nreason +invalid payload: webhook_id: /m);
   const unknown = await run(['try', '--body', desk().write('body.json', '{"event":"media_renamed"}')]);
   expect(unknown).toMatchObject({ code: 0 });
-  expect(unknown.stdout).toMatch(/^outcome +skip\nreason +unknown kind "media_renamed"$/m);
+  expect(unknown.stdout).toMatch(/^outcome +skip\nreason +no handler for unknown kind "media_renamed"$/m);
 });
 
 test('runs the handler for a stored event, uses the results of its steps, and leaves no trace', async () => {

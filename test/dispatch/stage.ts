@@ -25,7 +25,17 @@ const SETTINGS = {
   RETRY_CAP_MS: '10000',
 };
 
-const METHODS = ['claim', 'settle', 'renew', 'wake', 'recover', 'sweep', 'step', 'saveStep'] as const;
+const METHODS = [
+  'claim',
+  'settle',
+  'renew',
+  'wake',
+  'recover',
+  'sweep',
+  'step',
+  'saveStep',
+  'attempts',
+] as const;
 type Method = (typeof METHODS)[number];
 
 /** What a test says before a call of a store: it may wait, or throw. */

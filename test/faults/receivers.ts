@@ -39,6 +39,8 @@ interface Starting {
   /** the folder of a program with the handlers in it; without it, ours */
   readonly program?: string;
   readonly name?: string;
+  /** how many kinds it has handlers for: media_available, and media_updated */
+  readonly kinds?: 1 | 2;
 }
 
 /** Receivers on one database of events, and a diary of what their handlers did. */
@@ -50,6 +52,8 @@ export class Receivers {
   /** how often each status was answered */
   readonly answers = new Map<number, number>();
   readonly processes: (ServiceProcess | undefined)[] = [];
+  /** how many kinds are sent */
+  kinds: 1 | 2 = 1;
   /** how many notifications no receiver acknowledged */
   unacknowledged = 0;
   #sent = 0;
@@ -78,7 +82,7 @@ export class Receivers {
 
   async start(
     at: number,
-    { program = ours, name = `receiver-${at}` }: Starting = {},
+    { program = ours, name = `receiver-${at}`, kinds = 1 }: Starting = {},
   ): Promise<ServiceProcess> {
     const env = {
       DATABASE_URL: this.#events,
@@ -93,6 +97,7 @@ export class Receivers {
       INSTANCE_NAME: name,
       HANDLERS: join(program, HANDLERS),
       DIARY_URL: this.#diary,
+      KINDS: `${kinds}`,
       ...this.#env,
     };
     const started = await startProcess(env, program, join(program, 'bin/hookkit.js'));
@@ -127,7 +132,7 @@ export class Receivers {
     this.#senders = Array.from({ length: clients }, async (_, client) => {
       for (let turn = client; this.#isSending; turn++) {
         const number = this.#sent++;
-        const body = bodyOf(number, number % MEDIA);
+        const body = bodyOf(number, number % MEDIA, number % this.kinds ? 'media_updated' : undefined);
         let isAcknowledged = false;
         for (let at = turn; at < turn + tries && !isAcknowledged; at++) {
           const to = this.processes[at % this.processes.length];

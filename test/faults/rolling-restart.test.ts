@@ -53,7 +53,10 @@ describeWithPostgres('three receivers that are replaced by the next version, one
     async () => {
       const receivers = await Receivers.on(server);
       const start = (at: number, program: string) =>
-        receivers.start(at, { program, name: `${program === now ? 'now' : 'next'}-${at}` });
+        receivers.start(
+          at,
+          program === now ? { program, name: `now-${at}` } : { program, name: `next-${at}`, kinds: 2 },
+        );
       const old = [await start(0, now), await start(1, now), await start(2, now)];
       receivers.send({ tries: 4 });
       for (const one of old) await handlesMore(receivers, one);
@@ -63,6 +66,7 @@ describeWithPostgres('three receivers that are replaced by the next version, one
       if (!first || !second) throw new Error('three were started');
       await receivers.stop(0);
       const news = await Promise.all([start(0, next), start(3, next)]);
+      receivers.kinds = 2; // of which those of the former version have no handler for one
       for (const one of [first, second, ...news]) await handlesMore(receivers, one);
       await expect(start(4, now)).rejects.toThrow(/schema version 2 and this program knows 1/);
 
@@ -72,6 +76,14 @@ describeWithPostgres('three receivers that are replaced by the next version, one
       }
       await receivers.finishWhole(openNext);
       expect(receivers.unacknowledged).toBe(0);
+      const kinds = await receivers.events<{ outcome: string; instance: string }>(
+        `SELECT DISTINCT outcome, split_part(instance, '-', 1) AS instance FROM hookkit.attempts JOIN hookkit.events ON seq = event
+         WHERE kind = 'media_updated' AND outcome <> 'lost' ORDER BY outcome`,
+      );
+      expect(kinds).toEqual([
+        { outcome: 'elsewhere', instance: 'now' },
+        { outcome: 'handled', instance: 'next' },
+      ]);
 
       // What each version wrote: the next one its column, the former one not. The record of a lost start is
       // of the process that took over.

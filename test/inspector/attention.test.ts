@@ -75,7 +75,11 @@ describe('the overview', () => {
     const one = { webhook_id: 'hook0001', in_a_row: 10, refused_for: ['bad_signature'], since: ago(0) };
     const refused = { rejected: 3, rejected_since: 0, accepted: 3, refused_webhooks: [one] };
     expect(told({}, refused)).toEqual([expect.stringMatching(/^grave: Nothing of webhook hook0001 gets in/)]);
-    expect(told({ clocks_off: [{}] }, refused)).toEqual([`minor: ${SOME_REFUSED}`]);
+    const clocks_off = [{ instance: 'other', ms: -7_200_000 }];
+    expect(told({ clocks_off }, refused)).toEqual([
+      expect.stringMatching('2 h 0 min behind'),
+      `minor: ${SOME_REFUSED}`,
+    ]);
   });
 
   test('says in one sentence how many events fail and why, the most frequent errors first', () => {
@@ -231,7 +235,7 @@ describe('the overview of a running service', () => {
     const inspected = await inspect({ media_available() {} });
     const { store } = inspected.service;
     for (let n = 0; n < 10; n++) await store.secrets.add(`many${n}`, RIGHT);
-    const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
+    const instance = { name: 'another', version: '1', startedAt: 0, running: 0, kinds: [] };
     await store.queue.record(verified({ webhook_id: 'recorded' }), Date.now() - 3_600_000);
     await inspected.settled();
     await store.reports.report({ instance, stats: [], refusals: refusals() });

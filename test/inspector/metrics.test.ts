@@ -134,7 +134,8 @@ test('refusals of a webhook with a stored secret are counted, when strangers nam
   const config = parseConfig({ ...inspected.env, INSTANCE_NAME: 'flooded' });
   const { log } = inspected.log;
   let reports = 0;
-  const stop = watch.keepReporting({ store, config, clock: systemClock, log, running: () => ++reports });
+  const needs = { store, config, clock: systemClock, log, kinds: [], running: () => ++reports };
+  const stop = watch.keepReporting(needs);
   const hasReportedTwice = async () =>
     (await store.reports.instances()).some(({ name, running }) => name === 'flooded' && running > 1);
   await eventually('it knows the secrets', hasReportedTwice);

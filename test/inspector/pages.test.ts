@@ -121,7 +121,7 @@ describe('what was refused', () => {
     const group = { network: '127.0.0.0/24', firstAt: 1, lastAt: 2, count: 3, inARow: 4, rowSince: 1 };
     const other = { ...group, reason: 'no_secret', webhookId: 'other' };
     const mine = { ...group, reason: 'bad_signature', webhookId: WEBHOOK };
-    const instance = { name: 'another', version: '1', startedAt: 0, running: 0 };
+    const instance = { name: 'another', version: '1', startedAt: 0, running: 0, kinds: [] };
     await inspected.service.store.reports.report({ instance, stats: [], refusals: [other, mine] });
     const statuses = [];
     for (let n = 0; n < 6; n++)

@@ -102,7 +102,7 @@ onEachEngine('what is said of the processes', (stage) => {
     if (!stage.isPostgres) return; // one machine has one clock
     await told(TWO);
     const off = await stage.another({ clock: new VirtualClock(Date.now() - 7_205_000) });
-    const instance = { name: 'c', version: '1', startedAt: Date.now() - 10_000_000, running: 0 };
+    const instance = { name: 'c', version: '1', startedAt: Date.now() - 10_000_000, running: 0, kinds: [] };
     await off.reports.report({ instance, stats: [], refusals: [] });
     expect(await said()).toEqual([
       expect.stringMatching(/^grave clock c: .* c is 2 h 0 min behind, comp.*NTP/),

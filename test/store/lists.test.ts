@@ -226,7 +226,11 @@ const stat = (count: number, ms: number, slowest: number, more: Partial<Stat> = 
   ...more,
 });
 const reportOf = (name: string, ...stats: Report['stats']): Report => {
-  return { instance: { name, version: '1.0.0', startedAt: NOON, running: 0 }, stats, refusals: [] };
+  return {
+    instance: { name, version: '1.0.0', startedAt: NOON, running: 0, kinds: [] },
+    stats,
+    refusals: [],
+  };
 };
 
 onEachEngine('statistics', (stage) => {

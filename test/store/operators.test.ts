@@ -75,7 +75,10 @@ onEachEngine('a pause', (stage) => {
 });
 
 onEachEngine('reports', (stage) => {
-  const instance = (name: string, running = 0) => ({ name, version: '1.0.0', startedAt: NOON, running });
+  const kinds = ['media_created', 'unknown'];
+  const instance = (name: string, running = 0) => ({
+    ...{ name, version: '1.0.0', startedAt: NOON, running, kinds },
+  });
 
   test('tell which processes live, which have left or are away, and what has taken their place, for an hour', async () => {
     const { store } = stage;

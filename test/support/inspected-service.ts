@@ -53,7 +53,7 @@ export async function inspect(
     /** Has processes on its database that were last seen 40 seconds ago. */
     async addGone(...names: readonly string[]): Promise<void> {
       for (const name of names) {
-        const instance = { name, version: '1', startedAt: 0, running: 0 };
+        const instance = { name, version: '1', startedAt: 0, running: 0, kinds: [] };
         await service.store.reports.report({ instance, stats: [], refusals: [] });
         const past = `SET seen_at = seen_at - 40000, clock_at = clock_at - 40000 WHERE name = '${name}'`;
         const statement = {

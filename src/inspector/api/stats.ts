@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isUnavailable, type KitError } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
-import type { EventStore, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
+import type { EventStore, Instance, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
@@ -29,8 +29,9 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 /**
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells.
  * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler has started. `failing`: events that
- * wait after a failure, of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a
- * day. `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those of ours of which nothing gets in.
+ * wait after a failure, of kinds of which a run failed in the last 10 minutes. `skipped_amiss`: skipped while another instance had the handler;
+ * `since` is the first event time. `retiring`: webhooks in use whose only secret ends within a day.
+ * `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those of ours of which nothing gets in.
  * `rejected` is without 503 and 500, which are `not_recorded`. `rejected_since`: in the minutes after the last one in which something came
  * in. `not_recorded_at`: the last minute in which a request was not recorded, null once a later one has accepted some. `last_2_minutes`: the
  * present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
@@ -76,6 +77,7 @@ export async function snapshotOf(
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     failing,
     ...(await instancesOf({ store, clock, config }, instance, newestEvents)),
+    skipped_amiss: await skippedAmiss(store),
     can_record: problem === undefined,
     cannot_record: problem ?? null,
     can_read_secrets: secrets !== undefined,
@@ -271,4 +273,40 @@ export function webhooksLeftOut(refusals: readonly Refusals[], { secrets = [], a
       (row) => isMany || row.in_a_row >= MANY_IN_A_ROW || (row.in_a_row > 1 && row.since <= now - LONG_MS),
     )
     .map((row) => ({ ...row, since: iso(row.since) }));
+}
+
+/** How long it takes at most that an instance has told which handlers it has, and that others have heard it. */
+const HEARD_MS = 10_000;
+/** How many of the newest events are searched for those that were skipped, and how many of them are told. */
+const SEARCHED = { reach: 50_000, limit: 500 };
+const has = (kind: string) => (one: Instance) => one.kinds.includes(slotOf(kind));
+
+/** Events that were skipped for want of a handler while another instance had one, as one that lives has. Null if there are none. */
+async function skippedAmiss(store: EventStore) {
+  const instances = await store.reports.instances();
+  const now = instances[0]?.now ?? 0;
+  const living = instances.filter(({ state }) => state === 'live');
+  const uneven = living.flatMap(({ kinds }) => kinds).filter((kind) => !instances.every(has(kind)));
+  if (uneven.length === 0) return null;
+  const sums = await store.reports.stats({ since: now - HOUR_MS, by: 'kind' });
+  const kinds = uneven.filter((kind) => sums.some((sum) => sum.name === kind && sum.result === 'skipped'));
+  if (kinds.length === 0) return null;
+  const filter = { status: 'skipped', error: 'no handler for *' } as const;
+  const known = kinds.includes('unknown') ? undefined : kinds; // no list has those
+  const searched = await store.queue.search({ filter: { ...filter, kind: known }, stretch: SEARCHED });
+  const events = searched.events.filter(({ kind, handledAt = 0 }) => {
+    const lived = ({ startedAt, seenAt }: Instance) =>
+      startedAt + HEARD_MS < handledAt && handledAt < seenAt + HEARD_MS;
+    return kinds.includes(slotOf(kind)) && instances.filter(has(kind)).some(lived);
+  });
+  const [first] = events;
+  if (!first) return null;
+  return {
+    events: events.length,
+    has_more: searched.next !== undefined,
+    kinds: [...new Set(events.map(({ kind }) => slotOf(kind)))],
+    having: living.find(has(first.kind))?.name,
+    lacking: instances.find((one) => !has(first.kind)(one))?.name,
+    since: isoOrNull(Math.min(...events.map(({ eventTime }) => eventTime)) || undefined),
+  };
 }

@@ -34,9 +34,25 @@ function failures({ failing, paused, last_10_minutes: recent }: Snapshot): Conce
   };
 }
 
+/** What was skipped, though an instance had a handler for it. */
+function noHandler({ events, kinds, since, ...amiss }: NonNullable<Snapshot['skipped_amiss']>): Concern {
+  const filters = { status: 'skipped', error: 'no handler for *', ...(since && { since }) };
+  const flags = `--status skipped --error 'no handler for *'${since ? ` --since ${since}` : ''}`;
+  return {
+    fault: 'no_handler',
+    grave: true,
+    text:
+      `${amiss.has_more ? 'At least ' : ''}${plural(events, 'event was', 'events were')} skipped, as instance ${amiss.lacking} ` +
+      `has no handler for ${kinds.join(', ')}, and ${amiss.having} has one`,
+    advice: `Give all instances the same handlers, and replay the events: \`npx hookkit events replay ${flags}\`.`,
+    path: eventsPath(filters),
+    action: { label: 'Replay them', path: eventsPath(filters).replace('events', 'events/replay') },
+  };
+}
+
 /** Whether what was recorded is handled. */
 export function handling(snapshot: Snapshot, now: number): Found {
-  const { events, paused, failing } = snapshot;
+  const { events, paused, failing, skipped_amiss: amiss } = snapshot;
   const ready = since(snapshot.oldest_ready_at, now);
   const waited = since(snapshot.oldest_pending_at, now);
   return [
@@ -63,9 +79,12 @@ export function handling(snapshot: Snapshot, now: number): Found {
         fault: 'waiting',
         grave: true,
         text: `An event has waited for ${duration(waited)}`,
-        advice: 'Its handler failed, or asked to come back. Replay it to have it run at once, or dismiss it.',
+        advice:
+          'Its handler failed or asked to come back, or only another instance has one: its error says so. ' +
+          'Replay it to have it run at once, or dismiss it.',
         path: PENDING,
       },
+    amiss !== null && noHandler(amiss),
     events.dead > 0 && {
       fault: 'dead',
       grave: true,

@@ -91,7 +91,8 @@ export class Watch implements Observer {
   ran(run: HandlerRun): void {
     this.changes++;
     this.metrics.ran(run);
-    if (run.outcome === 'retry') return; // it asked to come back, and has neither ended nor failed
+    // It comes back, and has neither ended nor failed.
+    if (run.outcome === 'retry' || run.outcome === 'elsewhere') return;
     const { status, ms, kind } = run;
     this.#count(status === 'handled' || status === 'skipped' ? status : 'failed', ms, kind);
   }
@@ -105,7 +106,7 @@ export class Watch implements Observer {
   keepReporting(needs: ReportNeeds): () => Promise<void> {
     const { store, config, clock, log } = needs;
     this.#needs = needs;
-    void this.#report(needs); // before the first event is claimed, which may end the process
+    void this.#report(needs); // at once: the first event may end the process, and others are to know which handlers it has
     const stop = repeat(clock, 0, async () => {
       const overview = await store.reports.overview().catch(() => undefined); // the report that follows says why
       if (overview) this.#count('backlog', overview.pending);
@@ -142,13 +143,14 @@ export class Watch implements Observer {
   }
 
   /** What the store does not take is reported with the next. */
-  async #store({ store, config, log, running }: ReportNeeds): Promise<void> {
+  async #store({ store, config, log, kinds, running }: ReportNeeds): Promise<void> {
     const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
     const accepted = [...this.#accepted];
     for (const one of [this.#counted, this.#refused, this.#accepted]) one.clear();
     const { startedAt } = this;
     try {
-      const instance = { name: config.INSTANCE_NAME, version: kitVersion, startedAt, running: running() };
+      const own = { name: config.INSTANCE_NAME, version: kitVersion, startedAt };
+      const instance = { ...own, kinds, running: running() };
       await store.reports.report({ instance, stats, refusals, accepted });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');

@@ -33,7 +33,7 @@ export function ending(d: Dialect) {
   const end = `UPDATE events SET status = ${r.status}, last_error = ${r.error}, starts = starts + 1,
     next_at = ${d.now} + coalesce(${r.after_ms}, ${suspectWaits}), ended_at = ${r.ended_at},
     attempts = attempts + ${r.counts}, crashes = crashes + ${r.is_crash}, asked_at = coalesce(events.asked_at, ${r.asked_at}),
-    late = coalesce(events.late, ${r.late}, 0),
+    late = coalesce(events.late, ${r.late}),
     handled_at = CASE WHEN ${r.status} = 'handled' THEN ${r.ended_at} ELSE handled_at END
     ${r.from} WHERE ${r.is('events.seq')}`;
   const addAttempt = insert(
@@ -46,6 +46,7 @@ export function ending(d: Dialect) {
       ...one,
       event: one.seq,
       instance: one.owner,
+      late: one.outcome === 'elsewhere' ? undefined : (one.late ?? 0), // no handler has run yet
       endedAt: one.status === 'pending' ? undefined : one.startedAt + one.ms,
     }));
     const inSeq = inOrder(rows, 'seq');

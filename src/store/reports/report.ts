@@ -35,6 +35,8 @@ export interface Instance {
   readonly now: number;
   /** `away`: not seen for 30 seconds. `replaced`: another life of its name or machine has begun since it was seen */
   readonly state: 'live' | 'away' | 'left' | 'replaced';
+  /** those that it has a handler for, `unknown` among them */
+  readonly kinds: readonly string[];
 }
 
 /** Requests that were refused for one reason, claimed one webhook, and came from one network. */
@@ -54,7 +56,7 @@ export interface Refusals {
 /** What a process reports every ten seconds. */
 export interface Report {
   /** `startedAt`: by its own clock */
-  readonly instance: Pick<Instance, 'name' | 'version' | 'startedAt' | 'running'>;
+  readonly instance: Pick<Instance, 'name' | 'version' | 'startedAt' | 'running' | 'kinds'>;
   readonly stats: readonly Omit<Stat, 'instance'>[];
   readonly refusals: readonly Refusals[];
   /** webhooks of which something was accepted meanwhile: what is in `refusals` as in a row came afterwards */
@@ -107,8 +109,8 @@ export function reportOperations(d: Dialect) {
     `ON CONFLICT (${key}) DO UPDATE SET count = stats.count + excluded.count, ms = stats.ms + excluded.ms,
       slowest = CASE WHEN excluded.slowest > stats.slowest THEN excluded.slowest ELSE stats.slowest END`,
   );
-  const see = `INSERT INTO instances (name, started_at, version, running, clock_at, seen_at)
-    VALUES ($name, $started_at, $version, $running, $now, ${d.now}) ON CONFLICT (name, started_at)
+  const see = `INSERT INTO instances (name, started_at, version, running, kinds, clock_at, seen_at)
+    VALUES ($name, $started_at, $version, $running, $kinds, $now, ${d.now}) ON CONFLICT (name, started_at)
     DO UPDATE SET running = excluded.running, clock_at = excluded.clock_at, seen_at = excluded.seen_at`;
   const refuse = insert(
     d,
@@ -130,7 +132,7 @@ export function reportOperations(d: Dialect) {
       { instance, stats, refusals, accepted = [], now }: Report & { readonly now: number },
     ): Promise<void> {
       const { name } = instance;
-      await db.all(see, { ...instance, now });
+      await db.all(see, { ...instance, kinds: instance.kinds.join(), now });
       const counted = stats.map((one) => ({ ...one, instance: name }));
       await db.each(add, inOrder(counted, 'minute'));
       // Reports of several processes would lock the same rows in different orders.
@@ -196,7 +198,7 @@ export interface Sum {
 
 /** What processes have told. */
 export function countReads(d: Dialect) {
-  const lives = `SELECT name, version, seen_at - (clock_at - started_at) AS started_at, seen_at, left_at, running,
+  const lives = `SELECT name, version, seen_at - (clock_at - started_at) AS started_at, seen_at, left_at, running, kinds,
     clock_at - seen_at AS ahead_ms, ${d.now} AS now FROM instances ORDER BY name, seen_at`;
   const atWork = `SELECT instance, until, id, kind, site_id FROM (
     SELECT * FROM (SELECT instance, event, started_at, started_at + ms AS until FROM attempts
@@ -220,8 +222,15 @@ export function countReads(d: Dialect) {
 
     /** The lives of processes that were seen within an hour, by name, of each the oldest first. */
     async instances(db: Db, time: { readonly now: number }): Promise<Instance[]> {
-      const found = await db.all<Omit<Instance, 'machine' | 'state'>>(lives, time);
-      const all = found.map((one) => ({ ...one, machine: one.name.replace(DRAWN, '') }));
+      const found = await db.all<Omit<Instance, 'machine' | 'state' | 'kinds'> & { kinds: string }>(
+        lives,
+        time,
+      );
+      const all = found.map(({ kinds, ...one }) => ({
+        ...one,
+        kinds: kinds.split(','),
+        machine: one.name.replace(DRAWN, ''),
+      }));
       const newest = new Map<string, number>();
       for (const { name, machine, startedAt } of all)
         for (const key of [name, machine]) newest.set(key, Math.max(startedAt, newest.get(key) ?? 0));

@@ -8,7 +8,7 @@ pool.on('error', () => undefined);
 const workMs = Number(process.env.WORK_MS ?? 5);
 
 /** Writes down when each run began and ended, by the diary's clock; has one step, and counts the events of its resource. */
-export const handlers = defineHandlers({
+const all = defineHandlers({
   async media_available(event, ctx) {
     const run = randomUUID();
     await pool.query(
@@ -28,3 +28,6 @@ export const handlers = defineHandlers({
     }
   },
 });
+
+/** For one kind, or for two, as in the next version of an app. */
+export const handlers = process.env.KINDS === '2' ? { ...all, media_updated: all.media_available } : all;

@@ -1,0 +1,77 @@
+import { expect, test } from '@jest/globals';
+import { databaseForEachTest } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
+import { notification } from '../support/genuine.ts';
+import { inspectedForEachTest } from '../support/inspected-service.ts';
+import { present } from '../support/only.ts';
+
+const inspect = inspectedForEachTest();
+const database = databaseForEachTest();
+
+/** Has the time of events that wait come. */
+const wake = () => {
+  const due = 'SET next_at = 1 WHERE next_at IS NOT NULL';
+  return database().execute({ sqlite: `UPDATE events ${due}`, postgres: `UPDATE hookkit.events ${due}` });
+};
+
+test('each event is handled by the instance that has its handler, when two on one database have different ones', async () => {
+  const { env } = database();
+  const one = await inspect({ media_created() {} }, { ...env, INSTANCE_NAME: 'one' });
+  const other = await inspect({ media_available() {} }, { ...env, INSTANCE_NAME: 'other' });
+  const { queue } = one.service.store;
+  for (let media = 0; media < 20; media++) {
+    const event = media % 4 < 2 ? 'media_created' : 'media_available';
+    await (media % 2 ? one : other).deliver(notification({ event, media_id: `media${media}` }));
+  }
+  await eventually('all are handled', async () => {
+    await wake();
+    return (await queue.count({ status: 'handled' })) === 20;
+  });
+  const ends: (readonly [string, string, number])[] = [];
+  for await (const page of queue.received({}))
+    for (const { id } of page) {
+      const { kind, attempts } = present(await queue.event({ id }));
+      ends.push([kind, present((await queue.attempts({ id })).at(-1)).instance, attempts]);
+    }
+  const all = ends.map((end) => end.join(' '));
+  expect(new Set(all)).toEqual(new Set(['media_created one 1', 'media_available other 1']));
+});
+
+test('what was skipped for want of a handler that another instance has is told with its replay, until it is replayed', async () => {
+  const { env, execute } = database();
+  const inspected = await inspect({}, { ...env, INSTANCE_NAME: 'old' });
+  const { reports } = inspected.service.store;
+  const startedAt = Date.now() - 60_000;
+  const instance = { name: 'new', version: '1.0.0', startedAt, running: 0, kinds: ['media_available'] };
+  const concerns = async () => {
+    await reports.report({ instance, stats: [], refusals: [] });
+    return (await inspected.api('/stats')).concerns;
+  };
+  expect(await concerns()).toEqual([]);
+  await inspected.deliver(notification());
+  await inspected.deliver(notification({ event: 'media_updated', media_id: 'other' })); // which nobody has a handler for
+  await eventually('it is given back', async () => (await reports.overview()).waiting === 1);
+  // Ten minutes pass.
+  const earlier = 'attempts SET started_at = started_at - 600000';
+  await execute({ sqlite: `UPDATE ${earlier}`, postgres: `UPDATE hookkit.${earlier}` });
+  await wake();
+  await inspected.settled();
+
+  const flags = "--status skipped --error 'no handler for *' --since 2023-11-14T22:30:10.000Z";
+  const [{ action, ...concern }, ...others] = await concerns();
+  expect([concern, others]).toMatchObject([
+    {
+      fault: 'no_handler',
+      grave: true,
+      text: '1 event was skipped, as instance old has no handler for media_available, and new has one',
+      advice: expect.stringContaining(`\`npx hookkit events replay ${flags}\``),
+    },
+    [],
+  ]);
+  const overview = await (await fetch(inspected.url)).text();
+  expect(overview).toContain(`href="${action.path.replaceAll('&', '&amp;')}">Replay them</a>`);
+  expect(await (await fetch(`${inspected.url}/${action.path}`)).text()).toContain('Replay 2 events');
+  const filters = Object.fromEntries(new URLSearchParams(action.path.split('?')[1]));
+  expect((await inspected.post('/api/events/replay', filters)).status).toBe(200);
+  expect(await concerns()).toEqual([]);
+});
