@@ -6,6 +6,8 @@ import { NobodyReads, outliveReaders, report, say } from './output.ts';
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
+/** Commands that write a log to stdout. */
+const SERVERS = ['serve', 'dev'];
 
 /**
  * The module of a command is loaded only when the command is called. Without Express and the mock, the other commands start
@@ -39,17 +41,23 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
  */
 export async function run(argv: readonly string[]): Promise<number> {
   outliveReaders();
+  const called = argv.find((arg) => Object.hasOwn(commands, arg)) ?? '';
   try {
-    const program = await programFor(argv);
+    const program = await programFor(called);
     await program.parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
-    return exitCodeOf(error);
+    if (error instanceof NobodyReads) return 0;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    await tell(messageOf(error), called);
+    const isWrongUsage =
+      error instanceof KitError && ['CONFIG_INVALID', 'INPUT_INVALID'].includes(error.code);
+    return isWrongUsage ? WRONG_USAGE : FAILED;
   }
 }
 
 /** The program with the command that is called, or else with all. Commands inherit the settings that it has when they are added. */
-async function programFor(argv: readonly string[]): Promise<Command> {
+async function programFor(called: string): Promise<Command> {
   const program = new Command('hookkit')
     .description('Receive, verify, record, handle and replay signed webhooks.')
     .version(kitVersion, '--version', 'print the version of the kit')
@@ -60,7 +68,6 @@ async function programFor(argv: readonly string[]): Promise<Command> {
     .configureOutput({ writeOut: (text) => report(text.trimEnd()), writeErr: (text) => say(text.trimEnd()) })
     .showHelpAfterError('(run hookkit --help for more)')
     .hook('preAction', (_, command) => refuseEmptyValues(command));
-  const called = argv.find((arg) => Object.hasOwn(commands, arg)) ?? '';
   for (const load of commands[called] ? [commands[called]] : Object.values(commands)) (await load())(program);
   return program;
 }
@@ -73,10 +80,12 @@ function refuseEmptyValues(command: Command): void {
   if (empty) command.error(`error: the value of ${empty[0]} is empty`);
 }
 
-function exitCodeOf(error: unknown): number {
-  if (error instanceof NobodyReads) return 0;
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  say(`hookkit: ${messageOf(error)}`);
-  const isWrongUsage = error instanceof KitError && ['CONFIG_INVALID', 'INPUT_INVALID'].includes(error.code);
-  return isWrongUsage ? WRONG_USAGE : FAILED;
+/** Tells why a command failed. A server that does not start says so in its log, for what reads it as JSON, and on a terminal to people. */
+async function tell(error: string, called: string): Promise<void> {
+  const isLogged = SERVERS.includes(called) && !process.stdout.isTTY;
+  if (isLogged) {
+    const [{ pino }, { logFormat }] = await Promise.all([import('pino'), import('../base/log.ts')]);
+    pino(logFormat, { write: (text) => report(text.trimEnd()) }).fatal({ error }, 'did not start');
+  }
+  if (!isLogged || process.stderr.isTTY) say(`hookkit: ${error}`);
 }

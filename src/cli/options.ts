@@ -86,7 +86,7 @@ export function withFilter(command: Command): Command {
     .option('--webhook <id>', 'the webhook that delivered the event')
     .option('--since <time>', `the event happened at this time or later: ${MOMENTS}`, moment)
     .option('--until <time>', 'the event happened before this time', moment)
-    .option('--q <text>', 'a text somewhere in the body of the event')
+    .option('--q <text>', 'a text somewhere in the body of the event, or the id of its request')
     .option('--error <text>', 'the first line of its last error; * stands for anything')
     .option('--id <event>', 'the id of the event; may be repeated', ids);
 }

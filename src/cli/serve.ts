@@ -7,7 +7,6 @@ import { doubtsOf } from '../doubts.ts';
 import { start } from '../start.ts';
 import { stopInOrder } from '../stopping.ts';
 import { watchLoop } from './loop-watch.ts';
-import { say } from './output.ts';
 
 /**
  * The time for the rest of a stop, after draining and the grace time of the handlers: aborted handlers, open connections, the last commit.
@@ -28,7 +27,7 @@ async function serve(_: object, command: Command): Promise<void> {
   const output = openLog(config);
   const { log } = output;
   const guard = guardProcess(log);
-  const definition = await loadDefinition(config, say);
+  const definition = await loadDefinition(config, (text) => log.warn(text));
   for (const reason of doubtsOf(flags, definition))
     log.warn({ reason }, 'a setting may not be what is meant');
   const loaded = readApp(definition, config);

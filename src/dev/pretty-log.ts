@@ -22,7 +22,7 @@ export async function prettyLog(stdout: {
     colorize: stdout.hasColors?.() === true, // Node knows NO_COLOR and what the terminal can do
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
-    ignore: 'pid,hostname,instance',
+    ignore: 'pid,hostname,instance,request',
     errorLikeObjectKeys: [...TEXTS],
     customPrettifiers: Object.fromEntries(TEXTS.map((name) => [name, (text) => String(text)])),
   });

@@ -7,10 +7,11 @@ import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
 import { slotOf } from '../notification/kinds.ts';
 import type { Observer } from '../observer.ts';
-import type { AttemptOutcome, Claim, DeadEvent, EventStore, Settlement } from '../store/event-store.ts';
+import type { EventStore } from '../store/event-store.ts';
+import { type AttemptOutcome, type Claim, type DeadEvent, lineOf, type Settlement } from '../store/stored.ts';
 import { limitsOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
-import { atWorkOn, lineOf } from './process-guard.ts';
+import { atWorkOn } from './process-guard.ts';
 import { giveUp, type Lacking, type Run, type RunningApp, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE } from './settlement.ts';
 

@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
 import { systemClock, within } from '../base/clock.ts';
 import { isFromUsersFiles, textOf } from '../base/thrown.ts';
-import type { Claim } from '../store/event-store.ts';
+import { type Claim, lineOf, type Named } from '../store/stored.ts';
 
 /** The event that a handler was called with, as log lines name it. */
-export type EventAtWork = Pick<Claim, 'id' | 'kind' | 'resource' | 'starts'>;
+export type EventAtWork = Named & Pick<Claim, 'starts'>;
 
 /**
  * Follows the timers, promises and connections that a handler sets off, also after it has ended. There is one for the process, as
@@ -79,9 +79,4 @@ function ownerOf(thrown: unknown): object | undefined {
   const owner = scope.getStore();
   if (owner === undefined) return isFromUsersFiles(thrown) ? {} : undefined;
   return owner === 'a handler file' ? {} : lineOf(owner);
-}
-
-/** The members by which log lines name a start. */
-export function lineOf({ id, kind, resource, starts }: EventAtWork) {
-  return { event: id, kind, resource, attempt: starts };
 }

@@ -2,15 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import helmet from 'helmet';
-import type { Refused } from './verdict.ts';
 
 /** Header fields as they are sent, by name. */
 type Headers = Readonly<Record<string, string>>;
-
-/** Answers a refusal. All refusals have this form, and never say more than a sender may know. */
-export function answerError(res: Response, { status, error, headers }: Refused): void {
-  answer(res, status, { error }, headers);
-}
 
 /** Answers with JSON. */
 export function answer(res: Response, status: number, body: object, headers: Headers = {}): void {
@@ -19,10 +13,14 @@ export function answer(res: Response, status: number, body: object, headers: Hea
   res.writeHead(status, { ...SAME_FOR_ALL, ...own, ...headers }).end(text);
 }
 
-/** Names a request in its answer and in the log. It is random, as a number that goes up would tell strangers how many there are. */
-export function requestIdOf(res: Response): string {
-  res.locals.requestId ??= randomUUID();
-  return res.locals.requestId;
+/**
+ * Names a request in its answer, in the log and with its event: as a trusted proxy does, or else at random, as a number that goes up would
+ * tell strangers how many there are.
+ */
+export function requestIdOf({ locals, req }: Response): string {
+  const [given] = /^[\w\-.:=/+@]{1,128}$/.exec(req.get('X-Request-Id') ?? '') ?? [];
+  locals.requestId ??= (req.app.get('trust proxy') > 0 && given) || randomUUID();
+  return locals.requestId;
 }
 
 const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };

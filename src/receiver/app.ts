@@ -6,8 +6,9 @@ import { cut } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';
+import { lineOf } from '../store/stored.ts';
 import { acksOf } from './acks.ts';
-import { answer, answerError } from './answer.ts';
+import { answer, requestIdOf } from './answer.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
 import { counterBy, requestLogOf } from './request-log.ts';
@@ -71,10 +72,11 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
     const { token }: Exchange = res.locals.exchange;
     const verdict = await judge(token, req.body ?? Buffer.alloc(0), keyring);
     if ('error' in verdict) return refuse(res, verdict);
-    const recorded = await acks.record(verdict);
+    const notification = { ...verdict, request: requestIdOf(res) };
+    const recorded = await acks.record(notification);
     answer(res, 200, recorded);
+    log.debug({ ...lineOf(notification), status: recorded.status }, 'notification recorded');
     const { kind, webhookId } = verdict;
-    log.debug({ ...recorded, kind, webhookId }, 'notification recorded');
     observe(res, parts, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
   };
 
@@ -131,13 +133,13 @@ function refusals(config: Config, parts: ReceiverParts) {
     const isLong =
       Number(headers['content-length']) > bodyLimit || headers['transfer-encoding'] !== undefined;
     if (isLong && !complete) res.setHeader('Connection', 'close'); // nobody reads the rest of it
-    answerError(res, told);
+    answer(res, status, { error }, told.headers); // never more than a sender may know
+    const { refusal, kind = '', webhookId: webhook = '' } = unverified ?? {};
     if (status >= 500) requestLog.failed(res, told, cause);
+    else if (exchange) requestLog.refused(res, source, { status, error, ...refusal, kind, webhook });
     if (!exchange) return;
     const { address } = exchange;
-    const { refusal, kind = '', webhookId = '' } = unverified ?? {};
-    observe(res, parts, { source: address, recorded: undefined, error, refusal, kind, webhookId });
-    if (status < 500) requestLog.refused(res, source, { status, error, ...refusal, webhookId, kind });
+    observe(res, parts, { source: address, recorded: undefined, error, refusal, kind, webhookId: webhook });
     if (isUnexplained(verdict)) quarantine.add(verdict.unverified, address);
   };
 }

@@ -30,7 +30,7 @@ export class Keyring {
   readonly #fallback: readonly KeyObject[];
   /** stored secrets by webhook; an empty list if all secrets of a webhook are retired */
   #held: ReadonlyMap<string, readonly Held[]> = new Map();
-  /** whose secrets the log has said to verify nothing */
+  /** secrets of which the log has said that they verify nothing */
   readonly #refused = new Set<string>();
   /** a read that has not begun yet */
   #next: Promise<void> | undefined;
@@ -40,7 +40,8 @@ export class Keyring {
   constructor(options: KeyringOptions) {
     this.#options = options;
     const { WEBHOOK_SECRET: secret } = options.config;
-    this.#fallback = secret !== undefined && this.#serves('WEBHOOK_SECRET', secret) ? [keyOf(secret)] : [];
+    const serves = secret !== undefined && this.#serves({ setting: 'WEBHOOK_SECRET' }, secret);
+    this.#fallback = serves ? [keyOf(secret)] : [];
   }
 
   /**
@@ -90,7 +91,7 @@ export class Keyring {
       const keys = held.get(webhookId) ?? [];
       held.set(webhookId, keys);
       const isRetired = retireAt !== undefined && retireAt <= now;
-      if (isRetired || secret === '' || !this.#serves(webhookId, secret)) continue;
+      if (isRetired || secret === '' || !this.#serves({ webhook: webhookId }, secret)) continue;
       const known = this.#held.get(webhookId)?.find((one) => one.secret === secret);
       if (!known) added.add(webhookId);
       keys.push({ secret, retireAt, key: known?.key ?? keyOf(secret) });
@@ -99,12 +100,12 @@ export class Keyring {
     if (added.size > 0) this.#onAdded([...added]);
   }
 
-  #serves(whose: string, secret: string): boolean {
+  #serves(whose: object, secret: string): boolean {
     const { config, log } = this.#options;
     if (!isSeededInPublic(secret, config)) return true;
-    if (!this.#refused.has(whose))
-      log.error({ whose }, 'this secret verifies nothing: it begins with mock-, so anybody can compute it');
-    this.#refused.add(whose);
+    if (!this.#refused.has(secret))
+      log.error(whose, 'this secret verifies nothing: it begins with mock-, so anybody can compute it');
+    this.#refused.add(secret);
     return false;
   }
 }

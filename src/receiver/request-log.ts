@@ -24,14 +24,14 @@ export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: Monoton
   return {
     /** A line about a request that was refused because of its content: one for each source and second. */
     refused(res: Response, source: string, fields: object): void {
-      write('warn', source, { reqId: requestIdOf(res), source, ...fields }, 'notification refused');
+      write('warn', source, { request: requestIdOf(res), source, ...fields }, 'notification refused');
     },
     /** A line about a request that the service could not serve: one for each cause and second. */
     failed(res: Response, { status, error }: Refused, cause?: unknown): void {
       const why = cause === undefined ? error : messageOf(cause);
       const message = cause === undefined ? 'request not served' : 'request failed';
       const path = cut(res.req.path, LONGEST_PATH);
-      write('error', why, { reqId: requestIdOf(res), status, path, error: why }, message);
+      write('error', why, { request: requestIdOf(res), status, path, error: why }, message);
     },
   };
 }

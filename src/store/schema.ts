@@ -44,7 +44,7 @@ export const migrations: readonly ((d: Dialect) => string)[] = [
   (d) => `
 CREATE TABLE events (
   seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
-  resource text ${d.bytes} NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text,
+  resource text ${d.bytes} NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text, request text,
   deliveries int NOT NULL DEFAULT 1, last_delivery_at bigint NOT NULL,
   status text NOT NULL DEFAULT 'pending', next_at bigint, held_by bigint,
   starts int NOT NULL DEFAULT 0, attempts int NOT NULL DEFAULT 0, crashes int NOT NULL DEFAULT 0, asked_at bigint,

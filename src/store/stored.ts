@@ -26,8 +26,8 @@ export type Status = (typeof STATUSES)[number];
 /** The name of a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
 export const RESOURCE = /^(media|channel|event):./s;
 
-/** A verified notification, to be recorded. Times are milliseconds since the epoch. */
-export interface VerifiedNotification {
+/** What an event is known by. */
+export interface Named {
   /** the event's identity: notifications with the same id are one event */
   readonly id: EventId;
   readonly kind: string;
@@ -35,10 +35,22 @@ export interface VerifiedNotification {
   readonly siteId: string;
   /** `media:ID`, `channel:ID`, or a name of its own; events of one resource never run two at once */
   readonly resource: string;
+  /** the id of the request that brought it; undefined if none did */
+  readonly request?: string | undefined;
+}
+
+/** A verified notification, to be recorded. Times are milliseconds since the epoch. */
+export interface VerifiedNotification extends Named {
   /** 0 if the notification has none */
   readonly eventTime: number;
   /** the text as received */
   readonly body: string;
+}
+
+/** The members by which log lines name an event, or a start of it: each has one name in all lines. */
+export function lineOf({ starts: attempt, ...event }: Named & Partial<Pick<StoredEvent, 'starts'>>) {
+  const { id, kind, resource, siteId: site, webhookId: webhook, request } = event;
+  return { event: id, kind, resource, site, webhook, request, attempt };
 }
 
 /** An event as stored. Times are milliseconds since the epoch. */
@@ -66,10 +78,8 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'body'> {
 
 /** An event leased to one owner, to be handled now. */
 export interface Claim
-  extends Pick<
-    StoredEvent,
-    'seq' | 'id' | 'kind' | 'resource' | 'receivedAt' | 'starts' | 'attempts' | 'replays'
-  > {
+  extends Named,
+    Pick<StoredEvent, 'seq' | 'receivedAt' | 'starts' | 'attempts' | 'replays'> {
   /** the name of the lease: no other claim ever has it. `starts` counts this start, `attempts` does not yet */
   readonly lease: string;
   /** empty if retention has removed it */
@@ -82,7 +92,7 @@ export interface Claim
 }
 
 /** An event that has just become dead. */
-export interface DeadEvent extends Pick<Claim, 'id' | 'kind' | 'resource' | 'starts' | 'attempts' | 'body'> {
+export interface DeadEvent extends Named, Pick<Claim, 'starts' | 'attempts' | 'body'> {
   readonly error: string;
 }
 

@@ -47,9 +47,8 @@ test('names variables that may not be what is meant, without their values, as th
   const unusable = { ...here.env, ...nowhere, DATABASE_URL: `sqlite:${env}/receiver.db` }; // the start ends by itself
   const server = await runCli(['serve'], { cwd: here.directory, env: unusable });
   const lines = server.stdout.split('\n').filter(Boolean);
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject(
-    doubts.map((reason) => ({ level: 'warn', reason })),
-  );
+  const told = [...doubts.map((reason) => ({ level: 'warn', reason })), { level: 'fatal' }];
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject(told);
   expect(server.stdout + server.stderr).not.toContain('hidden');
   const disk = { check: 'disk', result: 'FAIL', detail: expect.stringMatching(/make room|may not write to/) };
   expect(all).toContainEqual(disk);

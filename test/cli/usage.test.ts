@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { moment, resource, waitingTime, wholeNumber } from '../../src/cli/options.ts';
-import { callCli, runCli } from '../support/run-cli.ts';
+import { callCli, refusalIn, runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -74,11 +74,20 @@ test('a command ends by itself, when it has looked at a database or changed it, 
   expect([imported, ...runs].map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0, 1]);
 });
 
-test('a file of settings is named with its mistakes, and the environment goes before it, with 2', async () => {
-  const { code, stderr } = await run(['serve', '--env-file=other.env'], { LOG_LEVEL: 'silent' });
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/with \S+\/other\.env has 1 mistake:\n {2}PORT: "eighty"/);
-});
+const MISTAKE = /with \S+\/other\.env has 1 mistake:\n {2}PORT: "eighty"/;
+test.each(['serve', 'status'])(
+  'of hookkit %s, a file of settings is named with its mistakes, and the environment goes before it, on stderr, but in the log of a server that no terminal shows, with 2',
+  async (command) => {
+    const args = [command, '--env-file=other.env'];
+    const options = { cwd: directory, env: { LOG_LEVEL: 'silent' } };
+    const shown = { code: 2, stdout: '', stderr: expect.stringMatching(MISTAKE) };
+    expect(await callCli(args, { ...options, isTTY: true })).toEqual(shown);
+    const hidden = await callCli(args, options);
+    if (command === 'status') return expect(hidden).toEqual(shown);
+    expect(hidden).toMatchObject({ code: 2, stderr: '' });
+    expect(refusalIn(hidden)).toMatch(MISTAKE);
+  },
+);
 
 test('--dev means the database of dev, whatever DATABASE_URL says', async () => {
   const env = { DATABASE_URL: 'sqlite:./receiver.db', DEV_DATABASE_URL: 'sqlite:./own.db' };
@@ -86,11 +95,14 @@ test('--dev means the database of dev, whatever DATABASE_URL says', async () => 
   expect((await run(['events', 'list', '--dev'], env)).stderr).toContain('./own.db');
 });
 
-test('handlers that do not load end what needs them with 1, with file and line', async () => {
-  const { code, stderr } = await run(['serve'], { HANDLERS: join(directory, 'throws.ts') });
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/throws\.ts does not load:\n.*broken at load\n.*throws\.ts:1/);
-});
+test.each(['serve', 'dev --restarted'])(
+  'handlers that do not load end hookkit %s with 1, with file and line',
+  async (command) => {
+    const ended = await run(command.split(' '), { HANDLERS: join(directory, 'throws.ts') });
+    expect(ended.code).toBe(1);
+    expect(refusalIn(ended)).toMatch(/throws\.ts does not load:\n.*broken at load\n.*throws\.ts:1/);
+  },
+);
 
 const isOld = (path: string) =>
   existsSync(path) && Number(/\d+/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[0]) < 24;

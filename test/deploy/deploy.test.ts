@@ -212,7 +212,10 @@ describeWith('nginx', 'nginx in front of a receiver, with the file in deploy/ngi
   ])('hands a notification on, or refuses it, when it is %s', async (_what, size, pieces, status) => {
     const answer = await nginx.ask(PATH, { ...sized(size), pieces });
     expect(answer.status).toBe(status);
-    if (status === 200) expect(JSON.parse(answer.body).status).toBe('accepted');
+    if (status !== 200) return;
+    const { status: recorded, id } = JSON.parse(answer.body);
+    expect(recorded).toBe('accepted');
+    expect((await inspected.api(`/events/${id}`)).request).toMatch(/^[0-9a-f]{32}$/);
   });
 
   test('tells who sends, when senders claim to be others: they are throttled as the one that they are', async () => {

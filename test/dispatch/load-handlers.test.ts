@@ -112,7 +112,7 @@ test('a server says what it waits for, when the file of its handlers or its star
     serve('file.mjs', 'await new Promise(() => {});'),
     serve('app.mjs', 'export const app = { handlers: {}, start: () => new Promise(() => {}) };'),
   ]);
-  expect(file).toMatch(/^after 5 s, still waiting for \S+file\.mjs to load\n/);
+  expect(file).toMatch(/"msg":"after 5 s, still waiting for \S+file\.mjs to load"/);
   expect(start).toMatch(/"msg":"after 5 s, still waiting for the start of the app"/);
 });
 

@@ -25,8 +25,8 @@ onEachEngine('what is said of the processes', (stage) => {
     await stage.sql('DELETE FROM instances');
     const ago = (seconds: string | undefined) => stage.clock.now() - Number(seconds) * 1000;
     for (const [name, started, seen, left] of lives.split(/, ?/).map((life) => life.split(' ')))
-      await stage.sql(`INSERT INTO instances (name, started_at, version, running, clock_at, seen_at, left_at)
-        VALUES ('${name}', ${ago(started)}, '1', 0, ${ago(seen)}, ${ago(seen)}, ${left ? ago(seen) : 'NULL'})`);
+      await stage.sql(`INSERT INTO instances (name, started_at, version, running, kinds, clock_at, seen_at, left_at)
+        VALUES ('${name}', ${ago(started)}, '1', 0, '', ${ago(seen)}, ${ago(seen)}, ${left ? ago(seen) : 'NULL'})`);
     return said(env);
   }
   async function said(env: Readonly<Record<string, string>> = {}) {

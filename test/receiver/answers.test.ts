@@ -330,3 +330,20 @@ test('every answer has a random X-Request-Id of its own, and not the one that wa
   expect(new Set(ids).size).toBe(ids.length);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
 });
+
+test.each([
+  ['1', 'f00-BA7_.:=/+@', true],
+  ['2', 'x'.repeat(128), true],
+  ['1', 'x'.repeat(129), false],
+  ['1', 'of a client', false],
+  ['1', 'two,ids', false],
+  ['1', 'é', false],
+  ['0', 'f00', false],
+])('with TRUST_PROXY %s, the X-Request-Id %j of a proxy is kept: %s', async (TRUST_PROXY, id, isKept) => {
+  const { app, events, log } = await start({ env: { TRUST_PROXY } });
+  const { headers } = await deliver(app, notification()).set('X-Request-Id', id);
+  const expected = isKept ? id : expect.stringMatching(/^[0-9a-f-]{36}$/);
+  expect(headers['x-request-id']).toEqual(expected);
+  expect(await events()).toMatchObject([{ request: headers['x-request-id'] }]);
+  expect(log.withMessage('notification recorded')).toMatchObject([{ request: headers['x-request-id'] }]);
+});

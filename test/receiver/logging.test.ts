@@ -92,12 +92,12 @@ describe('a line of the log', () => {
     expect(log.withMessage('notification refused')).toMatchObject([
       {
         level: 'warn',
-        reqId: headers['x-request-id'],
+        request: headers['x-request-id'],
         source: '192.0.2.1',
         status: 401,
         reason: 'claims differ',
         path: '/site_id',
-        webhookId: '2yW4KmiG',
+        webhook: '2yW4KmiG',
         kind: 'media_available',
       },
     ]);

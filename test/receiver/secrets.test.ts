@@ -106,8 +106,8 @@ describe('a secret that begins with mock-, as everybody can compute it', () => {
       await keyring.refresh();
       const message = 'this secret verifies nothing: it begins with mock-, so anybody can compute it';
       expect(log.withMessage(message)).toMatchObject([
-        { level: 'error', whose: 'WEBHOOK_SECRET' },
-        { level: 'error', whose: 'one' },
+        { level: 'error', setting: 'WEBHOOK_SECRET' },
+        { level: 'error', webhook: 'one' },
       ]);
     },
   );

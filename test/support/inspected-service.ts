@@ -45,9 +45,9 @@ export async function inspect(
     env: database?.env ?? env,
     log: service.log,
     /** Sends a notification as the provider does. */
-    deliver(body: object, secret = SECRET) {
+    deliver(body: object, secret = SECRET, others: Readonly<Record<string, string>> = {}) {
       const text = JSON.stringify(body);
-      const headers = { authorization: `Bearer ${tokenOf(text, secret)}` };
+      const headers = { authorization: `Bearer ${tokenOf(text, secret)}`, ...others };
       return fetch(`${service.url}${PATH}`, { method: 'POST', headers, body: text });
     },
     /** Has processes on its database that were last seen 40 seconds ago. */

@@ -665,8 +665,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bounded: no token is ever in a line of the log': {
     file: 'src/receiver/app.ts',
-    original: '{ status, error, ...refusal, webhookId, kind }',
-    mutant: '{ status, error, ...refusal, webhookId, kind, token: exchange.token }',
+    original: '{ status, error, ...refusal, kind, webhook }',
+    mutant: '{ status, error, ...refusal, kind, webhook, token: exchange.token }',
     suite: 'test/receiver/logging.test.ts',
     tests: 'has no token, secret, Authorization',
   },

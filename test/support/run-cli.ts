@@ -16,6 +16,8 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Buffer;
   readonly cwd?: string;
+  /** of callCli: whether stdout and stderr are a terminal */
+  readonly isTTY?: boolean;
   /** bin/hookkit.js of another copy of the program */
   readonly cli?: string;
   /** the Node to run it with */
@@ -31,6 +33,12 @@ export const ourCli = fileURLToPath(new URL('../../bin/hookkit.js', import.meta.
  * program has handlers of its own there.
  */
 export const sampleHandlers = fileURLToPath(new URL('../../src/demo/handlers.ts', import.meta.url));
+
+/** The error of the line that a server ends its log with, if it does not start where stdout is no terminal. */
+export const refusalIn = ({ stdout }: CliRun): string => {
+  const { level, msg, error } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+  return [level, msg].join() === 'fatal,did not start' ? error : '';
+};
 
 /** The environment of a process of the program in which a test has set nothing else. */
 export const programEnv = { PATH: process.env.PATH ?? '', HANDLERS: sampleHandlers };
@@ -70,11 +78,12 @@ export function callCli(args: readonly string[], options: CliOptions = {}): Prom
   return called;
 }
 
-async function call(args: readonly string[], { env, stdin = '', cwd = tmpdir() }: CliOptions) {
+async function call(args: readonly string[], { env, stdin = '', cwd = tmpdir(), isTTY }: CliOptions) {
   const { run } = await import('../../src/cli/main.ts');
   const before = process.cwd();
   const own = { env: process.env, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
   const [stdout, stderr] = [new Sink(), new Sink()];
+  for (const sink of [stdout, stderr]) Object.assign(sink, { isTTY });
   const streams = { stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]), stdout, stderr };
   replace({ env: { ...programEnv, ...env }, ...streams, exit() {} }); // a command that loads handlers ends its process later
   process.chdir(cwd);

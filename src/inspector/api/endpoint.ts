@@ -56,11 +56,9 @@ export async function answerTo({ method, input, run }: Endpoint, res: Response, 
 
 /** Logs what somebody did with the API or a page: who asked for what, and what came of it. */
 export function logDone(log: AdminNeeds['log'], req: Request, answer: unknown): void {
-  const { ip: source, baseUrl, path, query, body } = req;
-  log.info(
-    { source, path: `${baseUrl}${path}`, asked: { ...query, ...body }, answer },
-    'done at the inspector',
-  );
+  const { ip: source, baseUrl, path, params, query, body } = req;
+  const what = { path: `${baseUrl}${path}`, event: params.id, asked: { ...query, ...body }, answer };
+  log.info({ source, ...what }, 'done at the inspector');
 }
 
 /**

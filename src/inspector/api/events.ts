@@ -40,7 +40,7 @@ export const filterShape = {
   webhook: text.optional(),
   since: momentText.optional().describe(`happened then or later: ${MOMENTS}`),
   until: momentText.optional().describe('happened before then'),
-  q: text.optional().describe('a text in the body'),
+  q: text.optional().describe('a text in the body, or the id of its request'),
   error: line.optional().describe('the first line of its last error, in which * stands for anything'),
 } as const;
 

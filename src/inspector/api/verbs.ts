@@ -129,7 +129,7 @@ export class BulkVerbs {
     }
     progress.isOver = true;
     const { id, verb, events, running, problem } = progress;
-    this.#parts.log.info({ id, events, running, problem }, `bulk ${NOUNS[verb]} ended`);
+    this.#parts.log.info({ bulk: id, events, running, problem }, `bulk ${NOUNS[verb]} ended`);
     this.#parts.wake();
   }
 }

@@ -30,8 +30,9 @@ export function claimOperations(d: Dialect) {
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
     WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
   const leased = d.rows('seq bigint, lease text');
-  const read = `SELECT events.seq AS seq, id, kind, resource, received_at, body, starts + 1 AS starts, attempts, replays,
-    asked_at, ${leased.lease} AS lease, ${late} FROM ${leased.beside}events WHERE ${leased.is('events.seq')}`;
+  const read = `SELECT events.seq AS seq, id, kind, resource, site_id, webhook_id, request, received_at, body,
+    starts + 1 AS starts, attempts, replays, asked_at, ${leased.lease} AS lease, ${late}
+    FROM ${leased.beside}events WHERE ${leased.is('events.seq')}`;
   const byLane = d.rows('resource text');
   const keepLate = `UPDATE lanes SET late = 1 ${byLane.from} WHERE ${byLane.is('lanes.resource')}`;
   const states = `SELECT state.resource AS resource, name, value FROM ${byLane.beside}state

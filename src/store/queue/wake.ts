@@ -47,9 +47,9 @@ export function wakeOperations(d: Dialect) {
   const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT ${RECOVERED} ${d.skipLocked}`;
   const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
-  const readLost = `SELECT events.seq AS seq, id, kind, events.resource AS resource, body, starts + 1 AS starts,
-    starts + 1 AS attempt, attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes, ${lost.lease} AS lease, ${lost.owner} AS owner,
-    ${lost.started_at} AS started_at, ${lost.late} AS late
+  const readLost = `SELECT events.seq AS seq, id, kind, events.resource AS resource, site_id, webhook_id, request, body,
+    starts + 1 AS starts, starts + 1 AS attempt, attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes,
+    ${lost.lease} AS lease, ${lost.owner} AS owner, ${lost.started_at} AS started_at, ${lost.late} AS late
     FROM ${lost.beside}events WHERE ${lost.is('events.seq')}`;
 
   /** The suspect that becomes ready now, if no other one is ready. */

@@ -10,6 +10,7 @@ export function eventJson(event: StoredEvent) {
     resource: event.resource,
     site_id: event.siteId,
     webhook_id: event.webhookId,
+    request: event.request ?? null,
     event_time: eventTimeOf(event),
     received_at: iso(event.receivedAt),
     deliveries: event.deliveries,

@@ -5,8 +5,8 @@ import { PLACES } from '../record.ts';
 import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
-export const COLUMNS = `e.seq, e.id, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.deliveries,
-  e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.last_error,
+export const COLUMNS = `e.seq, e.id, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
+  e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.last_error,
   CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
   CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
   CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at,
@@ -206,7 +206,7 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
     webhook: 'e.webhook_id = $webhook',
     since: 'e.event_time >= $since AND e.event_time <> 0',
     until: 'e.event_time < $until AND e.event_time <> 0',
-    q: d.contains('e.body', 'q'),
+    q: `(${d.contains('e.body', 'q')} OR e.request = $q)`,
     newerThan: 'e.seq > $newer_than',
     error: "(e.last_error LIKE $error ESCAPE '!' OR e.last_error LIKE $error_line ESCAPE '!')",
     status: filter.status === 'running' ? 'l.lease IS NOT NULL' : 'e.status = $status AND l.lease IS NULL',

@@ -15,7 +15,7 @@ export interface EventFilter {
   readonly until?: number | undefined;
   /** received after the event with this seq */
   readonly newerThan?: number | undefined;
-  /** a part of the body */
+  /** a part of the body, or the whole id of the request that brought it */
   readonly q?: string | undefined;
   /** the first line of its last error, in which `*` stands for anything */
   readonly error?: string | undefined;
