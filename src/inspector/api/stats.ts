@@ -19,6 +19,8 @@ export type Snapshot = Awaited<ReturnType<typeof snapshotOf>>;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const HOUR_MS = 3_600_000;
+/** So long after its time a handler ignores `ctx.signal`. */
+const DEAF_MS = 10_000;
 
 /** Where a snapshot comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
@@ -43,7 +45,7 @@ export async function snapshotOf(
   const instance = watch ? config.INSTANCE_NAME : null;
   const lately = now - RECENT_MS;
   await watch?.report();
-  const [overview, newest, secrets, problem, hour, day, failing, instances, refusals, size] =
+  const [overview, newest, secrets, problem, hour, day, failing, instances, refusals, size, held] =
     await Promise.all([
       asked,
       newestReceipt(store, 1),
@@ -56,6 +58,7 @@ export async function snapshotOf(
       store.reports.instances(),
       store.reports.refusals(),
       store.size(),
+      store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
     ]);
   const { pending, running, dead, paused } = overview;
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
@@ -63,6 +66,7 @@ export async function snapshotOf(
   const refused = refusals.filter(({ lastAt }) => lastAt > lately);
   return {
     instance,
+    places: config.DISPATCH_CONCURRENCY,
     events: { pending, running, dead },
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
     oldest_ready_at: isoOrNull(overview.oldestReadyAt),
@@ -70,6 +74,12 @@ export async function snapshotOf(
     quarantined: overview.quarantined,
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     failing,
+    // Handlers past their time, of the `places` that a process has. Leases of a process that has gone run out by themselves.
+    held: held
+      .filter((one) => instances.some((of) => of.name === one.instance && !isAway(of, now)))
+      .map(({ instance: of, kind, siteId: site_id, count: events, since: first }) => {
+        return { instance: of, kind, site_id, events, since: iso(first) };
+      }),
     instances: instances.map((one) => ({
       name: one.name,
       version: one.version,
@@ -190,8 +200,10 @@ async function failingNow(store: EventStore, since: number) {
   const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
   if (kinds.size === 0) return [];
   return (await store.queue.problems())
-    .filter(({ kind, status }) => status === 'pending' && kinds.has(slotOf(kind)))
-    .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
+    .filter(({ kind, failedSince }) => failedSince !== undefined && kinds.has(slotOf(kind)))
+    .map(({ error, kind, siteId: site_id, count: events, failedSince }) => {
+      return { error, kind, site_id, events, since: iso(failedSince ?? 0) };
+    });
 }
 
 /** How many of the newest events are looked at for one of a webhook. */
