@@ -94,6 +94,9 @@ describe('the overview', () => {
   const holding = (events: number, instance = 'A') => {
     return { instance, kind: 'media_available', site_id: 'site1', events, since: ago(720_000) };
   };
+  const flaw = (fault: string) => ({
+    database_flaw: { fault, text: `of ${fault}`, advice: 'end it, or put it back to where it was' },
+  });
 
   const disk = (free_bytes: number | null, room: string | null) => ({
     disk: { database_bytes: 1, free_bytes, room },
@@ -126,6 +129,8 @@ describe('the overview', () => {
       'grave: Handlers past their time hold 1 of 64 places of instance A',
       { held: [holding(1)], instance: 'A' },
     ],
+    ['the key is gone', 'grave: of key_gone', { ...flaw('key_gone'), can_read_secrets: false }],
+    ['a transaction is open', 'minor: of open_transaction', flaw('open_transaction')],
     ['no server runs', 'grave: No server runs', { instance: null, instances: [] }],
     ['an instance is away', 'grave: Instance other', { instances: [away] }],
     ['it is this one', '', { instance: 'other', instances: [away] }],

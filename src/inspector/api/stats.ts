@@ -92,6 +92,7 @@ export async function snapshotOf(
     cannot_record: problem ?? null,
     can_read_secrets: secrets !== undefined,
     retiring: await retiringSoon(store, secrets ?? [], now),
+    database_flaw: size.flaw ?? null,
     disk: { database_bytes: size.bytes, free_bytes: size.free ?? null, room: size.room ?? null },
     last_10_minutes: {
       ...figuresOf(recent),

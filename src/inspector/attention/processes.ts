@@ -6,7 +6,8 @@ const PATH = './#instances';
 
 /** Whether the processes live, and can work. */
 export function processes(snapshot: Snapshot, now: number): Found {
-  const { instance, instances, can_read_secrets: canRead, can_record: canRecord } = snapshot;
+  const { instance, instances, can_record: canRecord } = snapshot;
+  const canRead = snapshot.can_read_secrets || snapshot.database_flaw?.fault === 'key_gone';
   // One that cannot record may live, and cannot say so.
   const away = canRecord ? instances.filter((one) => one.away && one.name !== instance) : [];
   return [
