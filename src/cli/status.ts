@@ -22,7 +22,9 @@ type Stats = Awaited<ReturnType<typeof stats>>;
 
 async function status({ json }: { readonly json?: true }, command: Command): Promise<void> {
   const config = loadConfig(command.optsWithGlobals());
-  const told = await withDatabase(config, (store) => stats({ store, config, clock: systemClock }));
+  const told = await withDatabase({ ...config, withoutKey: true }, (store) =>
+    stats({ store, config, clock: systemClock }),
+  );
   if (json) await printJson(told);
   else for (const line of linesOf(told)) await print(visibleLine(line));
   const grave = told.concerns.filter((concern) => concern.grave).length;

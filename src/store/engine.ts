@@ -38,12 +38,20 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** How large a database is, and how much room its disk has; a database server does not tell the latter. */
+/** How large a database is, what is wrong around it, and how much room its disk has; a database server does not tell the latter. */
 export interface DatabaseSize {
   readonly bytes: number;
   readonly free?: number;
   /** whether that is enough: `scarce` where the next backlog may fill the disk, `none` where it is as good as full */
   readonly room?: 'enough' | 'scarce' | 'none';
+  readonly flaw?: Flaw | undefined;
+}
+
+/** What is wrong around a database that works still, and what to do. */
+export interface Flaw {
+  readonly fault: 'key_gone' | 'open_transaction';
+  readonly text: string;
+  readonly advice: string;
 }
 
 export interface StoreOptions {
@@ -58,6 +66,8 @@ export interface StoreOptions {
   readonly mustExist?: boolean | undefined;
   /** reads only, and refuses a database that is not up to date */
   readonly readOnly?: boolean | undefined;
+  /** opens without a look at the key: what needs a missing or wrong one is unavailable then */
+  readonly withoutKey?: boolean | undefined;
   /** of SQLite: false, for commands, works on the calling thread and has none of its own */
   readonly threads?: boolean | undefined;
   /** told how many milliseconds each write of acks took */

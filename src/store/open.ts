@@ -32,7 +32,7 @@ export async function openStore(options: StoreOptions): Promise<EventStore> {
   const key = SECRETS_KEY ?? keySourceOf(url);
   const engine = await openEngine(options);
   try {
-    return storeOn(engine, await openSecrets(engine, key, options.clock), options);
+    return storeOn(engine, await openSecrets(engine, key, options), options);
   } catch (error) {
     await engine.close();
     throw error;

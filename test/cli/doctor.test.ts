@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
@@ -109,6 +109,24 @@ test.each<[Record<string, RegExp>, () => unknown]>([
     },
   ],
   [{ secrets: /refuses everything/ }, () => inDatabase('DELETE FROM secrets')],
+  [
+    {
+      key: /key is gone: the next start will fail\. Processes that run still have it/,
+      secrets: /is missing/,
+    },
+    () => rmSync(`${here.path}.key`),
+  ],
+  [
+    { database: /was moved, deleted or replaced while it was in use by process \d+: put it back/ },
+    async () => {
+      await here.serve();
+      copyFileSync(here.path, `${here.path}.copy`);
+      renameSync(`${here.path}.copy`, here.path);
+      const status = await here.cli(['status']); // reading the log of another file into this one would spoil it
+      expect([status.code, status.stderr]).toEqual([1, expect.stringContaining('while it was in use by')]);
+    },
+  ],
+  [{ database: /is locked \(other programs use it, and fuser lists them/ }, () => here.database.stall()],
 ])('fails, when what it checks is not as it must be: %j', async (told, spoil) => {
   await here.register('https://your.host/webhooks/media');
   const { all } = await findings(1, ['--offline'], ((await spoil()) ?? {}) as Record<string, string>);

@@ -1,4 +1,13 @@
-import { closeSync, copyFileSync, existsSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { expect, test } from '@jest/globals';
 import type { StateChange } from '../../src/store/event-store.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
@@ -112,6 +121,23 @@ test('status says from the database what the overview says, with 1 where somethi
     expect.stringMatching(/^database {3}[\d.]+ MiB/),
     expect.stringMatching(/^instance {3}\S+ \(\d+\.\d+\.\d+.*\): seen [\d.]+ m?s ago, \d running$/),
     '',
+  ]);
+});
+
+testOfFiles('status says that the key file is gone, and all that needs no key, with 1', async () => {
+  await desk().fill(2);
+  await desk().serve();
+  expect(await cli('status')).toMatchObject({ code: 0 });
+  rmSync(desk().path('receiver.db.key'));
+  const { code, stdout } = await cli('status');
+  expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
+    1,
+    [
+      expect.stringMatching(
+        /^grave {6}The key file \S+receiver\.db\.key is gone: the next start will fail\. /,
+      ),
+      'events     pending 0, running 0, dead 0, quarantined 0',
+    ],
   ]);
 });
 

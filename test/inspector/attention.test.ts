@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
+import { retry } from '../../src/index.ts';
 import { concernsOf } from '../../src/inspector/attention/attention.ts';
 import { testDatabase } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, SECRET, WEBHOOK } from '../support/genuine.ts';
+import { HeldHandler } from '../support/held-handler.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -82,13 +85,35 @@ describe('the overview', () => {
     ]);
   });
 
-  test('says in one sentence how many events fail and why, the most frequent errors first', () => {
-    const failing = ['a', 'b', 'b', 'c', 'd', 'b'].map((error, n) => {
-      return { error, kind: n % 2 ? 'media_created' : 'media_available', site_id: 'site1', events: 100 - n };
-    });
-    expect(told({ failing })).toEqual([
-      'grave: 585 events fail (site site1): b (292); a (100); c (97); 1 other error',
+  const failed = (error: string, events: number, ms: number, site_id = 'site1') => {
+    return { error, kind: 'media_available', site_id, events, since: ago(ms) };
+  };
+  test('says of a site how many events fail and why, the most frequent errors first: grave after two minutes', () => {
+    const failing = ['a', 'b', 'b', 'c', 'd', 'b'].map((error, n) => failed(error, 100 - n, 110_000 - n));
+    const text = '585 events fail (site site1, for 1 min): b (292); a (100); c (97); 1 other error';
+    expect(told({ failing })).toEqual([`minor: ${text}`]);
+    expect(told({ failing: [...failing, failed('b', 1, 130_000)] })).toEqual([
+      'grave: 586 events fail (site site1, for 2 min): b (293); a (100); c (97); 1 other error',
     ]);
+  });
+
+  test('says of three sites what fails there, of those that have failed for longest, and of the others together', () => {
+    const failing = [1, 2, 3, 4, 5].map((n) => failed('a', n, n * 50_000, `s${n}`));
+    expect(told({ failing })).toEqual([
+      'grave: 5 events fail (site s5, for 4 min): a (5)',
+      'grave: 4 events fail (site s4, for 3 min): a (4)',
+      'grave: 3 events fail (site s3, for 2 min): a (3)',
+      'minor: 3 events fail (2 other sites, for 1 min): a (3)',
+    ]);
+    const rest = concernsOf({ ...quiet, failing }, Date.now()).map(({ fault, of }) => `${fault} ${of}`);
+    expect(rest).toEqual(['failing s5', 'failing s4', 'failing s3', 'failing ']);
+  });
+
+  const holding = (events: number, instance = 'A') => {
+    return { instance, kind: 'media_available', site_id: 'site1', events, since: ago(720_000) };
+  };
+  const flaw = (fault: string) => ({
+    database_flaw: { fault, text: `of ${fault}`, advice: 'end it, or put it back to where it was' },
   });
 
   const disk = (free_bytes: number | null, room: string | null) => ({
@@ -115,6 +140,18 @@ describe('the overview', () => {
     ['handling is paused', 'grave: .*paused.*by me: x', { oldest_ready_at: ago(90_000), paused }],
     ['an event waits', 'grave: An event has waited for 6 min', { oldest_pending_at: ago(400_000) }],
     ['the key was changed', 'grave: The stored secrets cannot be read', { can_read_secrets: false }],
+    [
+      'places are held, and nobody takes up what is ready',
+      'grave: Handlers past their time hold 60 places of instance A: media_available of site site1 .60., the first for 12 min',
+      { held: [holding(60)], oldest_ready_at: ago(90_000), oldest_pending_at: ago(400_000) },
+    ],
+    [
+      'one of its own is held',
+      'grave: Handlers past their time hold 1 of 64 places of instance A',
+      { held: [holding(1)], instance: 'A' },
+    ],
+    ['the key is gone', 'grave: of key_gone', { ...flaw('key_gone'), can_read_secrets: false }],
+    ['a transaction is open', 'minor: of open_transaction', flaw('open_transaction')],
     ['no server runs', 'grave: No server runs', { instance: null, instances: [] }],
     ['an instance is away', 'grave: Instance other', { instances: [away] }],
   ] as const)('says, when %s: %s', (_what, expected, more) => {
@@ -254,19 +291,60 @@ describe('the overview of a running service', () => {
     expect(recent).toMatchObject({ rejected: 10, refused_webhooks: [] });
   });
 
-  test('names the errors of handlers that fail, and says that all is well once nobody waits for them', async () => {
+  /** A clock that a test sets ahead. */
+  const aheadOf = (ahead: { ms: number }) => ({ ...systemClock, now: () => systemClock.now() + ahead.ms });
+
+  test('names the errors of handlers that fail, gravely after two minutes, and says that all is well once nobody waits for them', async () => {
+    const ahead = { ms: 0 };
     const media_available = () => {
       throw new Error('archive 17 is down');
     };
-    const inspected = await inspect({ media_available }, { RETRY_BASE_MS: '60000' });
+    const inspected = await inspect(
+      { media_available },
+      { RETRY_BASE_MS: '600000' },
+      { clock: aheadOf(ahead) },
+    );
     await inspected.deliver(notification());
     await inspected.deliver(notification({ media_id: 'UUhbHm6D' }));
     await shows(
       inspected,
-      /^✕ 2 events fail \(site jsPxIVHl\): Error: archive \* is down \(2\) Nothing was handled in the last/,
+      /^! 2 events fail \(site jsPxIVHl, for .* m?s\): Error: archive \* is down \(2\) Nothing was handled in the last/,
     );
+    ahead.ms = 150_000;
+    expect(await overview(inspected)).toMatch(/^✕ 2 events fail \(site jsPxIVHl, for 2 min\)/);
     await inspected.service.store.queue.dismiss({}, 'nobody needs them');
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
+  });
+
+  test('says that all is well, when an event waits that asked to come back', async () => {
+    const media_available = () => retry({ reason: 'not yet', after: 3_600_000 });
+    const inspected = await inspect({ media_available });
+    const { queue, reports } = inspected.service.store;
+    await queue.record(verified({}), Date.now() - 400_000);
+    await eventually('it has asked', async () => (await reports.overview()).waiting === 1);
+    expect(await overview(inspected)).toMatch(/^✓ All is well/);
+  });
+
+  test('says how many places handlers hold past their time, while the process is ready, until they end', async () => {
+    const ahead = { ms: 0 };
+    const handler = new HeldHandler();
+    const env = { DISPATCH_CONCURRENCY: '2', HANDLER_TIMEOUT_MS: '600000' };
+    const inspected = await inspect({ media_available: handler.handle }, env, { clock: aheadOf(ahead) });
+    for (const media_id of ['a', 'b', 'c']) await inspected.deliver(notification({ media_id }));
+    await eventually('two run', async () => handler.running.length === 2);
+    ahead.ms = 605_000;
+    expect(await overview(inspected)).toMatch(/^✕ An event has been ready for 10 min/);
+    ahead.ms = 720_000;
+    expect(await overview(inspected)).toMatch(
+      /^✕ Handlers past their time hold 2 of 2 places of instance \S+: media_available of site jsPxIVHl \(2\), the first for 12 min They ignore ctx.signal: only a restart/,
+    );
+    expect(await overview(inspected)).not.toContain('no handler takes it up');
+    expect((await fetch(`${inspected.service.url}/readyz`)).status).toBe(200);
+    await eventually('all have ended', async () => {
+      for (const run of handler.running) run.end();
+      return handler.runs.length === 3 && handler.running.length === 0;
+    });
+    await shows(inspected, /^✓ All is well/);
   });
 
   test('says by whom and why handling is paused, and forms and API pause and resume it, with a line in the log', async () => {

@@ -3,7 +3,10 @@ import { createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { openStore, type StoreOptions } from '../../src/store/open.ts';
+import { inTransaction, openTransaction } from '../../src/store/postgres/engine.ts';
 import { check } from '../../src/store/postgres/index.ts';
+import { Servers } from '../../src/store/postgres/servers.ts';
+import { eventually } from '../support/eventually.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
 import { claimedOne, HANDLED, notified } from './desk.ts';
@@ -150,6 +153,28 @@ describeWithPostgres('an empty PostgreSQL database', (server) => {
   });
 });
 
+onPostgres('a transaction that stays open', (stage) => {
+  test('is told with its process, when it keeps vacuum from removing rows', async () => {
+    const servers = new Servers(stage.adminUrl, 1);
+    const told = (longest?: string) =>
+      inTransaction(servers, 'BEGIN READ ONLY', (db) => openTransaction(db, longest));
+    await connected(stage.adminUrl, async (other) => {
+      await other.query("SET application_name = 'psql'; BEGIN");
+      expect(await told('0 s')).toBeUndefined();
+      await other.query('SELECT pg_current_xact_id()');
+      expect(await told()).toBeUndefined();
+      expect(await told('0 s')).toEqual({
+        fault: 'open_transaction',
+        text: expect.stringMatching(
+          /^A transaction of PID \d+ \(psql, idle in transaction\) has been open for 0 min$/,
+        ),
+        advice: expect.stringMatching(/end it: SELECT pg_terminate_backend\(\d+\)\.$/),
+      });
+    });
+    await servers.close();
+  });
+});
+
 onPostgres('the doctor', (stage) => {
   test('fails where a commit can be lost, connections do not suffice, or the key is missing', async () => {
     await stage.sql("UPDATE meta SET value = '99' WHERE name = 'version'");
@@ -160,6 +185,19 @@ onPostgres('the doctor', (stage) => {
     expect(results).toMatchObject({
       ...{ server: 'ok', database: 'FAIL', durability: 'FAIL' }, // the server of tests has fsync off
       ...{ connections: 'FAIL', key: 'FAIL' },
+    });
+  });
+
+  test.each(['secrets', 'meta'])('says at once who has locked the table %s', async (table) => {
+    await connected(stage.adminUrl, async (other) => {
+      await other.query(`SET application_name = 'psql'; BEGIN; LOCK TABLE hookkit.${table}`);
+      const found = async () => Array.fromAsync(check({ DATABASE_URL: stage.url, SECRETS_KEY }));
+      await eventually('it is told', async () => (await found()).length === 1); // not a lock of a moment
+      const pid = 'SELECT pg_terminate_backend\\(\\d+\\)';
+      const detail = `^PID \\d+ \\(psql\\) has locked the table hookkit.${table}: end it: ${pid}$`;
+      expect(await found()).toEqual([
+        { check: 'database', result: 'FAIL', detail: expect.stringMatching(detail) },
+      ]);
     });
   });
 });

@@ -167,6 +167,7 @@ onEachEngine('problems', (stage) => {
       ['media:abcdefgh', dead('Error: archive answered 503 for abcdefgh after 503 ms')],
       ['media:zyxwvuts', dead('Error: archive answered 404 for zyxwvuts after 7 ms')],
       ['channel:Ny05CE', { ...FAILED, error: '100 %_! done' }],
+      ['media:waits', { ...FAILED, outcome: 'retry', counts: false, error: 'not yet' }],
     ] as const;
     for (const [resource, end] of events) {
       await recorded(store, notified(resource));
@@ -182,8 +183,10 @@ onEachEngine('problems', (stage) => {
       count: 2,
     });
     expect(Number(first?.lastAt) - Number(first?.firstAt)).toBe(1000);
+    const waits = { status: 'pending', count: 1, nextAt: expect.any(Number) };
     expect(others).toMatchObject([
-      { error: '* %_! done', status: 'pending', count: 1, nextAt: expect.any(Number) },
+      { ...waits, error: 'not yet', failedSince: undefined },
+      { ...waits, error: '* %_! done', failedSince: FAILED.startedAt },
       { error: 'Error: archive answered 404 for * after * ms', count: 1, nextAt: undefined },
     ]);
     for (const { error, count } of [first, ...others].filter((one) => one !== undefined))

@@ -20,6 +20,8 @@ export type Snapshot = Awaited<ReturnType<typeof snapshotOf>>;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 const HOUR_MS = 3_600_000;
+/** So long after its time a handler ignores `ctx.signal`. */
+const DEAF_MS = 10_000;
 
 /** Where a snapshot comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
@@ -46,22 +48,35 @@ export async function snapshotOf(
   const instance = watch ? config.INSTANCE_NAME : null;
   const lately = now - RECENT_MS;
   await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
-  const [overview, { events: newestEvents }, accepted, secrets, problem, hour, day, failing, refusals, size] =
-    await Promise.all([
-      asked,
-      store.queue.search({ filter: {}, stretch: { limit: LEAST_AHEAD, reach: LEAST_AHEAD } }),
-      store.reports.newestOfWebhooks({ before: now + AHEAD_MS }),
-      // They may be sealed under another key: the service goes on with those that it holds.
-      store.secrets.all().catch(ifUnavailable(() => undefined)),
-      problemOfCommits(store, clock),
-      store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
-      watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
-      failingNow(store, lately),
-      store.reports.refusals(),
-      store.size(),
-    ]);
+  const [
+    overview,
+    { events: newestEvents },
+    accepted,
+    secrets,
+    problem,
+    hour,
+    day,
+    failing,
+    refusals,
+    size,
+    held,
+  ] = await Promise.all([
+    asked,
+    store.queue.search({ filter: {}, stretch: { limit: LEAST_AHEAD, reach: LEAST_AHEAD } }),
+    store.reports.newestOfWebhooks({ before: now + AHEAD_MS }),
+    // They may be sealed under another key: the service goes on with those that it holds.
+    store.secrets.all().catch(ifUnavailable(() => undefined)),
+    problemOfCommits(store, clock),
+    store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
+    watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
+    failingNow(store, lately),
+    store.reports.refusals(),
+    store.size(),
+    store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
+  ]);
   const { pending, running, dead, paused } = overview;
   const newest = newestEvents[0]?.receivedAt;
+  const processes = await instancesOf({ store, clock, config }, instance, newestEvents);
   const recent = hour.filter(
     ({ name }) => Number(name) > present - RECENT_MS && Number(name) < now + AHEAD_MS,
   );
@@ -69,6 +84,7 @@ export async function snapshotOf(
   const refused = refusals.filter(({ lastAt }) => isLately(lastAt, now));
   return {
     instance,
+    places: config.DISPATCH_CONCURRENCY,
     events: { pending, running, dead },
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
     oldest_ready_at: isoOrNull(overview.oldestReadyAt),
@@ -76,12 +92,19 @@ export async function snapshotOf(
     quarantined: overview.quarantined,
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     failing,
-    ...(await instancesOf({ store, clock, config }, instance, newestEvents)),
+    ...processes,
+    // Handlers past their time, of the `places` that a process has. Leases of a process that has gone run out by themselves.
+    held: held
+      .filter((one) => processes.instances.some(({ name, away }) => name === one.instance && !away))
+      .map(({ instance: of, kind, siteId: site_id, count: events, since: first }) => {
+        return { instance: of, kind, site_id, events, since: iso(first) };
+      }),
     skipped_amiss: await skippedAmiss(store),
     can_record: problem === undefined,
     cannot_record: problem ?? null,
     can_read_secrets: secrets !== undefined,
     retiring: retiringSoon({ secrets, accepted, now }),
+    database_flaw: size.flaw ?? null,
     disk: { database_bytes: size.bytes, free_bytes: size.free ?? null, room: size.room ?? null },
     last_10_minutes: {
       ...figuresOf(recent),
@@ -199,8 +222,10 @@ async function failingNow(store: EventStore, since: number) {
   const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
   if (kinds.size === 0) return [];
   return (await store.queue.problems())
-    .filter(({ kind, status }) => status === 'pending' && kinds.has(slotOf(kind)))
-    .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
+    .filter(({ kind, failedSince }) => failedSince !== undefined && kinds.has(slotOf(kind)))
+    .map(({ error, kind, siteId: site_id, count: events, failedSince }) => {
+      return { error, kind, site_id, events, since: iso(failedSince ?? 0) };
+    });
 }
 
 /** When the newest event came in; undefined if there is none. */

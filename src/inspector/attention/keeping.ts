@@ -10,14 +10,21 @@ const NOT_RECORDED =
 
 /** Whether notifications can be recorded, and the place where they are kept is sound. */
 export function keeping(snapshot: Snapshot, now: number): Found {
-  const { cannot_record: problem, disk, last_10_minutes: recent, not_recorded_at: at } = snapshot;
+  const {
+    cannot_record: problem,
+    disk,
+    last_10_minutes: recent,
+    not_recorded_at: at,
+    database_flaw: flaw,
+  } = snapshot;
   const commit = recent.commit_ms.mean ?? 0;
   return [
     problem !== null && {
       fault: 'cannot_record',
       grave: true,
       text: `Nothing can be recorded: ${problem}`,
-      advice: `Senders get 503. ${NOT_RECORDED}`,
+      advice:
+        'Senders get 503, and may send again. `npx hookkit doctor` looks for the cause, and says what to do.',
       path: './#now',
     },
     problem === null &&
@@ -37,6 +44,7 @@ export function keeping(snapshot: Snapshot, now: number): Found {
         advice: 'When it is full, nothing can be recorded. Make room, or set RETENTION_DAYS.',
         path: './#instances',
       },
+    flaw !== null && { ...flaw, grave: flaw.fault === 'key_gone', path: './#instances' },
     commit > SLOW_COMMIT_MS && {
       fault: 'slow_commits',
       grave: true,

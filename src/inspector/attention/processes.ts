@@ -11,7 +11,8 @@ const FORGET = 'If it is gone for good, forget it on the overview.';
 
 /** Whether the processes live, and can work. Their times go by the clock of the store. */
 export function processes(snapshot: Snapshot): Found {
-  const { instance, instances, restarts, can_read_secrets: canRead, can_record: canRecord } = snapshot;
+  const { instance, instances, restarts, can_record: canRecord } = snapshot;
+  const canRead = snapshot.can_read_secrets || snapshot.database_flaw?.fault === 'key_gone';
   const now = Date.parse(snapshot.now);
   const isRestarting = (machine: string) => restarts.some(({ of }) => of === machine);
   // One that cannot record may live, and cannot say so.

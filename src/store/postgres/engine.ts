@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
-import type { DatabaseSize, Engine, StoreOptions } from '../engine.ts';
+import type { DatabaseSize, Engine, Flaw, StoreOptions } from '../engine.ts';
 import { operationsOf, readsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
@@ -74,9 +74,27 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
   };
 }
 
-async function sizeOf(db: Db) {
+async function sizeOf(db: Db): Promise<DatabaseSize> {
   const [row] = await db.all<{ size: string }>('SELECT pg_database_size(current_database()) AS size');
-  return { bytes: Number(row?.size) };
+  return { bytes: Number(row?.size), flaw: await openTransaction(db) };
+}
+
+/** A session `a` of the server, for people: `PID 123 (psql, idle in transaction)`; and what ends it. */
+export const SESSION =
+  "concat('PID ', a.pid, ' (', concat_ws(', ', nullif(application_name, ''), state), ')')";
+export const END = "concat('end it: SELECT pg_terminate_backend(', a.pid, ')')";
+
+const OPEN = `SELECT concat('A transaction of ', ${SESSION}, ' has been open for ',
+    (extract(epoch FROM now() - xact_start) / 60)::int, ' min') AS text,
+  concat('Vacuum removes nothing that is newer, so tables grow and claims of busy media become slower: ', ${END}, '.') AS advice
+  FROM pg_stat_activity a WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND xact_start < now() - CAST($longest AS interval)
+  ORDER BY xact_start LIMIT 1`;
+
+/** The transaction that has been open for longest, if that is too long. @param longest an interval of PostgreSQL */
+export async function openTransaction(db: Db, longest = '5 min'): Promise<Flaw | undefined> {
+  const [open] = await db.all<Omit<Flaw, 'fault'>>(OPEN, { longest });
+  return open && { fault: 'open_transaction', ...open };
 }
 
 type Operate = (db: Db, input: never) => unknown;

@@ -4,7 +4,7 @@ import { findingsOf } from '../../base/finding.ts';
 import type { Db } from '../dialect.ts';
 import { type Checks, judged, type Raw, type StoreSettings } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
-import { inTransaction, opening, versionOf } from './engine.ts';
+import { END, inTransaction, opening, openTransaction, SESSION, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';
 import { nameOf, Servers } from './servers.ts';
 
@@ -47,13 +47,17 @@ export function keySourceOf(): never {
   throw new KitError('CONFIG_INVALID', NO_KEY);
 }
 
-const ACTIVITY = `SELECT pg_is_in_recovery() AS standby, max(extract(epoch FROM now() - xact_start))
-    FILTER (WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid())::int AS oldest,
+const ACTIVITY = `SELECT pg_is_in_recovery() AS standby,
   (count(*) FILTER (WHERE backend_type = 'client backend'))::int AS connected FROM pg_stat_activity`;
 
 const OLDEST_SERVER = 140_000;
-/** While a snapshot is held, vacuum removes nothing that is newer. In seconds. */
-const LONG_SNAPSHOT = 300;
+/** Locks of tables that keep others from writing, but for those of a moment. */
+const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relname, ': ', ${END}) AS problem
+  FROM pg_locks l JOIN pg_class c ON c.oid = relation JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE granted AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    AND relnamespace = to_regnamespace('hookkit')
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND coalesce(xact_start < now() - interval '1 s', true) ORDER BY xact_start LIMIT 1`;
 const ROOM = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
 
 /** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
@@ -62,8 +66,14 @@ export async function* check(config: StoreSettings): Checks {
   let servers: Servers | undefined;
   try {
     servers = new Servers(DATABASE_URL, 1);
-    const { settings, activity, version } = await inTransaction(servers, 'BEGIN READ ONLY', look);
-    const { standby = false, oldest = 0, connected = 0 } = activity ?? {};
+    const locks = (db: Db) => db.all<{ readonly problem: string }>(LOCKS);
+    const [lock] = await inTransaction(servers, 'BEGIN READ ONLY', locks);
+    if (lock) {
+      yield findingsOf('database').fail(lock.problem);
+      return false;
+    }
+    const { settings, activity, version, open } = await inTransaction(servers, 'BEGIN READ ONLY', look);
+    const { standby = false, connected = 0 } = activity ?? {};
     const { fsync, full_page_writes: pages, synchronous_commit: commit } = settings;
     yield judged('server', `PostgreSQL ${settings.server_version}`, [
       [Number(settings.server_version_num) < OLDEST_SERVER, 'FAIL', 'upgrade it to 14 or newer'],
@@ -89,9 +99,9 @@ export async function* check(config: StoreSettings): Checks {
       [pool > usable, 'FAIL', `one process may ask for more than there are; ${ROOM}`],
       [connected + pool > usable, 'warn', `no room for one more process; ${ROOM}`],
     ]);
-    yield judged('vacuum', `autovacuum ${settings.autovacuum}, the oldest transaction open for ${oldest} s`, [
+    yield judged('vacuum', `autovacuum ${settings.autovacuum}`, [
       [settings.autovacuum !== 'on', 'FAIL', 'claims become slower with each event; set autovacuum = on'],
-      [oldest > LONG_SNAPSHOT, 'warn', 'vacuum removes nothing newer: end it (pg_stat_activity shows it)'],
+      [open !== undefined, 'warn', `${open?.text}. ${open?.advice}`],
     ]);
     if (!SECRETS_KEY)
       yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
@@ -108,7 +118,7 @@ export async function* check(config: StoreSettings): Checks {
 
 async function look(db: Db) {
   const rows = await db.all<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings');
-  const [activity] = await db.all<{ standby: boolean; oldest?: number; connected: number }>(ACTIVITY);
+  const [activity] = await db.all<{ standby: boolean; connected: number }>(ACTIVITY);
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
-  return { settings, activity, version: await versionOf(db) };
+  return { settings, activity, version: await versionOf(db), open: await openTransaction(db) };
 }

@@ -12,7 +12,7 @@ export interface Overview {
   readonly nextAt: number | undefined;
   readonly running: number;
   readonly dead: number;
-  /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose */
+  /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose, nor what has asked to come back */
   readonly oldestPendingAt: number | undefined;
   /** the same of those that no handler has started yet, and that wait for no time: one should have taken them up by now */
   readonly oldestReadyAt: number | undefined;
@@ -29,21 +29,21 @@ const OLDEST = 1000;
 const count = (from: string) => `(SELECT count(*) FROM ${from})`;
 // Replayed events are old on purpose and do not count: the query passes over so many lanes that have some, and ten events of each.
 const oldestOf = (which: string) => `SELECT min(received_at) FROM (
-    SELECT e.received_at, e.replays, e.starts FROM events e
+    SELECT e.received_at, e.replays, e.starts, e.asked_at FROM events e
     WHERE e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
     ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND ${which}`;
 const lanes = (which: string, lease: string, end: string) =>
   `SELECT (${oldestOf(which)}) AS received_at, 0 AS replays FROM (SELECT resource, event FROM lanes WHERE lease ${lease} ${end}) l`;
 const ready = (which: string) =>
   `${lanes(which, 'IS NULL', `ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes(which, 'IS NOT NULL', '')}`;
-const oldestWaiting = `SELECT * FROM (SELECT received_at, replays FROM events
-  WHERE held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w`;
+const oldestWaiting = `SELECT received_at, replays FROM (SELECT received_at, replays, asked_at FROM events
+  WHERE held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL`;
 const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
 const atAGlance = `SELECT ${count(`events WHERE ${READY}`)} AS ready, ${count('events WHERE next_at IS NOT NULL')} AS waiting,
   ${count('lanes WHERE lease IS NOT NULL')} AS running, ${count("events WHERE status = 'dead'")} AS dead,
   ${count('quarantine')} AS quarantined,
   coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
-  ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('true')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
+  ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
   (SELECT min(next_at) FROM events WHERE held_by IS NULL AND next_at IS NOT NULL) AS next_at,
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
 

@@ -1,6 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
-import { type Calls, callsOf, type Engine } from '../engine.ts';
+import { type Calls, callsOf, type Engine, type StoreOptions } from '../engine.ts';
 import type { WebhookSecret } from '../stored.ts';
 import { adoptNextKey, type KeySource, keysAt, makeKey, nextKeyPathOf } from './key-file.ts';
 import { keyCheckOf, secretOperations, secretReads } from './sealed.ts';
@@ -14,12 +13,16 @@ const WRONG_KEY =
  * The webhooks' secrets, sealed. Where another process seals them under a new key in the key file, the vault goes on with that one.
  * @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets
  */
-export async function openSecrets(engine: Engine, given: KeySource, clock: Clock) {
+export async function openSecrets(
+  engine: Engine,
+  given: KeySource,
+  { clock, withoutKey = false }: Pick<StoreOptions, 'clock' | 'withoutKey'>,
+) {
   const calls = { ...callsOf(secretReads, engine.read), ...callsOf(secretOperations, engine.write) };
   let source = given;
   if ((await calls.keyCheck()) === undefined)
     await calls.addKey({ key: typeof source === 'string' ? makeKey(source) : source });
-  let key = await keyInUse(calls, source);
+  let key = withoutKey ? Buffer.alloc(32) : await keyInUse(calls, source);
 
   /** Does something with the key, and again with another one if a process has changed it. */
   const withKey = async <T>(work: (key: Buffer) => Promise<T | undefined>): Promise<T> => {

@@ -1,30 +1,53 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import Database from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { type Checks, type DatabaseSize, judged } from '../engine.ts';
+import { type Checks, type DatabaseSize, type Flaw, judged } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 import { openReader, versionOf } from './connection.ts';
-import { isThere, lossAt } from './file.ts';
+import { advised, isThere, lossAt } from './file.ts';
 
 const MIB = 1024 * 1024;
 /** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. In MiB. */
 const SCARCE = 1024;
 const TOO_LITTLE = 64;
+/** How long the doctor waits for others to write. */
+const PATIENCE_MS = 3000;
 
 /** How much room the disk of a directory has. */
-function roomIn(directory: string): Required<Omit<DatabaseSize, 'bytes'>> {
+function roomIn(directory: string): Required<Omit<DatabaseSize, 'bytes' | 'flaw'>> {
   const { bavail, bsize } = statfsSync(directory);
   const free = bavail * bsize;
   if (free < TOO_LITTLE * MIB) return { free, room: 'none' };
   return { free, room: free < SCARCE * MIB ? 'scarce' : 'enough' };
 }
 
-/** How large a database is, with its log, and how much room its disk has. */
-export function sizeOf(path: string): DatabaseSize {
+const COPY = 'Processes that run still have it: stop none before you have put a copy of the file back';
+const NO_COPY =
+  'the secrets are lost with the last of them: start with a new database, and rotate every webhook';
+
+/** A process that runs does not notice that its key file is gone. @param secretsKey where it is set, the key is in no file */
+function flawOf(path: string, secretsKey: Buffer | undefined): Flaw | undefined {
+  const key = keyPathOf(path);
+  if (secretsKey || existsSync(key)) return undefined;
+  const text = `The key file ${key} is gone: the next start will fail`;
+  return {
+    fault: 'key_gone',
+    text,
+    advice: `${COPY}, or set SECRETS_KEY to it. Without a copy, ${NO_COPY}.`,
+  };
+}
+
+/** How large a database is, with its log, how much room its disk has, and whether its key is there. */
+export function sizeOf(path: string, secretsKey?: Buffer): DatabaseSize {
   const bytes = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-  return { bytes: bytes.reduce((one, other) => one + other), ...roomIn(dirname(resolve(path))) };
+  return {
+    bytes: bytes.reduce((one, other) => one + other),
+    ...roomIn(dirname(resolve(path))),
+    flaw: flawOf(path, secretsKey),
+  };
 }
 
 /** The doctor's checks of a SQLite database before it is opened: disk, database, key file. */
@@ -32,9 +55,7 @@ export async function* checkSqlite(path: string, secretsKey: Buffer | undefined)
   yield looked('disk', () => checkDisk(path));
   const database = looked('database', () => checkDatabase(path));
   yield database;
-  yield secretsKey
-    ? findingsOf('key').ok('SECRETS_KEY is set')
-    : looked('key', () => checkKeyFile(keyPathOf(path)));
+  yield secretsKey ? findingsOf('key').ok('SECRETS_KEY is set') : looked('key', () => checkKeyFile(path));
   // Every process sets both when it opens the database, and refuses to start without them.
   if (database.result === 'ok') yield looked('durability', () => checkDurability(dirname(path)));
   return database.result === 'ok';
@@ -44,7 +65,17 @@ function looked(check: string, look: () => Finding): Finding {
   try {
     return look();
   } catch (error) {
-    return findingsOf(check).fail(messageOf(error));
+    return findingsOf(check).fail(advised(messageOf(error)));
+  }
+}
+
+/** Takes the lock of a writer, and gives it back. @throws Error if another process keeps it */
+function tryWriting(path: string): void {
+  const db = new Database(path, { timeout: PATIENCE_MS });
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+  } finally {
+    db.close();
   }
 }
 
@@ -94,6 +125,7 @@ function checkDatabase(path: string): Finding {
   db.close();
   const problem = versionProblem(path, version);
   const mode = modeOf(path);
+  if (condition === 'ok' && problem === undefined) tryWriting(path);
   return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
     [problem !== undefined, 'FAIL', problem],
     [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
@@ -106,9 +138,13 @@ const GROUP_READS =
   "its group may read it: chmod 600 it, or where its volume sets the mode (Kubernetes' fsGroup), give its content as SECRETS_KEY";
 
 /** Checks that no other user can read the key file. Opening the secrets shows whether it is the right key. */
-function checkKeyFile(path: string): Finding {
-  if (!isThere(path))
-    return findingsOf('key').skipped(`there is no ${path}: it is made with the first database`);
+function checkKeyFile(database: string): Finding {
+  const path = keyPathOf(database);
+  const { fail, skipped } = findingsOf('key');
+  if (!isThere(path)) {
+    const gone = isThere(database) && statSync(database).size > 0 && flawOf(database, undefined);
+    return gone ? fail(`${gone.text}. ${gone.advice}`) : skipped(`${path} is made with the first database`);
+  }
   const mode = modeOf(path);
   return judged('key', `${path}, mode ${mode.toString(8)}`, [
     [(mode & 0o007) > 0, 'FAIL', `every user may read it: chmod 600 ${path}`],

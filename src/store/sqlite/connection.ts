@@ -5,7 +5,7 @@ import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
 import { operationsOf, RELAXED, readsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
-import { advised, closeToOthers, lossAt } from './file.ts';
+import { advised, closeToOthers, lossAt, replaced } from './file.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
 export const IN_MEMORY = ':memory:';
@@ -91,7 +91,7 @@ function migrate(db: Database.Database, path: string): void {
 function opened(path: string, mode: Mode, ready: (db: Database.Database) => void): Database.Database {
   let db: Database.Database | undefined;
   try {
-    const loss = lossAt(path);
+    const loss = path === IN_MEMORY ? undefined : lossAt(path);
     if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
     if (path !== IN_MEMORY && mode === 'write') closeToOthers(path);
     db = new Database(path, { readonly: mode === 'read', timeout: BUSY_MS });
@@ -170,9 +170,7 @@ function guardFile(path: string): () => void {
   return () => {
     const now = look();
     if (now?.ino === was?.ino && now?.dev === was?.dev) return;
-    throw new Error(
-      `${path} was moved, deleted or replaced while it was in use: put it back, and start the process again`,
-    );
+    throw new Error(replaced(path));
   };
 }
 

@@ -22,7 +22,7 @@ import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openEngine(options: StoreOptions): Promise<Engine> {
-  const { DATABASE_URL, clock, threads = true, readOnly = false } = options;
+  const { DATABASE_URL, SECRETS_KEY, clock, threads = true, readOnly = false } = options;
   const path = pathOf(DATABASE_URL);
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
@@ -32,7 +32,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
   return {
     write: (name, input) => writer.request(name, { ...input, now: clock.now() }),
     read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
-    size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path)),
+    size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path, SECRETS_KEY)),
     compact: async () => compact(path),
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.

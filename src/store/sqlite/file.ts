@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { KitError } from '../../base/errors.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 
@@ -22,12 +22,37 @@ export function isThere(path: string): boolean {
   throw new KitError('STORE_UNUSABLE', `${path} is not a file: ${advice}`);
 }
 
+export const replaced = (path: string, by = '') =>
+  `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again`;
+
+/** The files that a process has open; ` (deleted)` stands behind the name of one that is. */
+function filesOf(pid: string): string[] {
+  try {
+    return fs.readdirSync(`/proc/${pid}/fd`).map((fd) => fs.readlinkSync(`/proc/${pid}/fd/${fd}`));
+  } catch {
+    return []; // it is of another user, or has ended meanwhile
+  }
+}
+
+/** The process that has a log of a database open, and another file than the one in the place of the database. Only Linux tells. */
+function strangerTo(file: string): string | undefined {
+  const processes = fs.existsSync('/proc/self/fd') ? fs.readdirSync('/proc') : [];
+  return processes.find((pid) => {
+    const files = /^\d+$/.test(pid) ? filesOf(pid) : [];
+    const names = files.map((one) => one.replace(' (deleted)', ''));
+    return !files.includes(file) && names.includes(`${file}-wal`) && names.includes(`${file}-shm`);
+  });
+}
+
 /**
- * What is wrong with a database that is missing or empty although something of it is there: a server that began with it would have lost
- * everything in silence, and SQLite deletes a log without its database when it opens that. Undefined if nothing is.
+ * What is wrong with a database that another process has in use where it was, or that is missing or empty although something of it is there:
+ * a server that began with it would have lost everything in silence, and SQLite would read the log of another file into it, or delete a log
+ * without its database. Undefined if nothing is.
  */
 export function lossAt(path: string): string | undefined {
   const isFile = isThere(path);
+  const stranger = strangerTo(isFile ? fs.realpathSync(path) : resolve(path));
+  if (stranger !== undefined) return replaced(path, ` by process ${stranger}`);
   if (isFile && fs.statSync(path).size > 0) return undefined;
   const log = `${isFile ? fs.realpathSync(path) : path}-wal`;
   const anew = 'to start with an empty database instead, stop the server, and';
@@ -68,7 +93,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /^(unable to open database file|attempt to write a readonly database)/,
     'its directory must exist, and this user must be allowed to write to the directory, to the file, and to its -wal, -shm and -journal files',
   ],
-  [/^database (schema |table )?is locked/, 'other programs use it: wait for them, or end them'],
+  [
+    /^database (schema |table )?is locked/,
+    'other programs use it, and fuser lists them: wait for them, or end them',
+  ],
   [/^database or disk is full/, 'make room on its disk'],
   [/^file is .*not a database|malformed/, 'restore a backup, or set another path in DATABASE_URL'],
 ];

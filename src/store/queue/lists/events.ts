@@ -1,7 +1,7 @@
 import type { Db, Dialect } from '../../dialect.ts';
 import type { DoneStep, StateValue, StoredEvent } from '../../stored.ts';
 import type { Lane, LeaseKey } from '../lanes.ts';
-import { problems } from './problems.ts';
+import { problemReads } from './problems.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
 import type { Attempt, RunningStart, StatePlace, States, StatesQuery } from './types.ts';
 
@@ -28,6 +28,7 @@ export function eventReads(d: Dialect) {
 
   return {
     ...searching,
+    ...problemReads(d),
 
     async event(db: Db, id: Id): Promise<StoredEvent | undefined> {
       const [row] = await db.all<EventRow>(event, id);
@@ -48,8 +49,6 @@ export function eventReads(d: Dialect) {
       const older = await searching.search(db, { filter, stretch, order: 'newest' });
       return [...newer.events.toReversed(), eventOf(row), ...older.events];
     },
-
-    problems,
 
     async steps(db: Db, event: Id): Promise<DoneStep[]> {
       return (await db.all<DoneStep>(steps, event)).map(({ name, result = null }) => ({ name, result }));

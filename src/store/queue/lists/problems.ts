@@ -1,8 +1,10 @@
-import type { Db } from '../../dialect.ts';
-import type { Problem } from './types.ts';
+import type { Db, Dialect } from '../../dialect.ts';
+import type { Held, Problem } from './types.ts';
 
 /** How many of the newest dead events, and of those that wait, are read. */
 export const LOOKED_AT = 10_000;
+/** How many starts that have not ended are read, the oldest. */
+const MOST_HELD = 1000;
 /** The characters of an error's first line that count. */
 const LONGEST = 200;
 
@@ -11,8 +13,9 @@ const NAME = "substr(resource, CASE WHEN resource LIKE 'channel:%' THEN 9 ELSE 7
 const groups = (
   events: string,
 ) => `SELECT status, kind, site_id, error, count(*) AS count, min(received_at) AS first_at,
-    max(received_at) AS last_at, min(next_at) AS next_at
-  FROM (SELECT status, kind, site_id, replace(substr(last_error, 1, 400), ${NAME}, '*') AS error, received_at, next_at
+    max(received_at) AS last_at, min(next_at) AS next_at,
+    coalesce(min(CASE WHEN replays = 0 THEN seq END), min(seq)) AS seq
+  FROM (SELECT status, kind, site_id, replace(substr(last_error, 1, 400), ${NAME}, '*') AS error, received_at, next_at, replays, seq
     FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
   GROUP BY status, kind, site_id, error`;
 const DEAD = groups("status = 'dead' ORDER BY seq DESC");
@@ -20,10 +23,45 @@ const WAITING = groups(
   'held_by IS NULL AND next_at IS NOT NULL AND last_error IS NOT NULL ORDER BY held_by DESC, next_at DESC',
 );
 
-/** Dead events, and those that wait after a failure, in groups: the largest first. */
-export async function problems(db: Db): Promise<Problem[]> {
-  const rows = [...(await db.all<Problem>(DEAD)), ...(await db.all<Problem>(WAITING))];
-  const found = new Map<string, Problem>();
+const HELD = `SELECT owner AS instance, kind, site_id, count(*) AS count, min(started_at) AS since
+  FROM (SELECT owner, started_at, event FROM lanes WHERE lease IS NOT NULL AND started_at < $before
+    ORDER BY started_at LIMIT ${MOST_HELD}) l JOIN events ON events.seq = l.event
+  GROUP BY owner, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
+
+/** Starts that began before a time and have not ended, by instance, kind and site: the largest groups first. */
+export async function held(db: Db, { before }: { readonly before: number }): Promise<Held[]> {
+  return (await db.all<Held>(HELD, { before })).map((row) => ({ ...row, count: Number(row.count) }));
+}
+
+type Group = Omit<Problem, 'failedSince'> & { readonly seq: number };
+type Began = { readonly seq: number; readonly failedSince: number | undefined; readonly last: string };
+
+export function problemReads(d: Dialect) {
+  const r = d.rows('seq bigint');
+  const began = `SELECT events.seq AS seq,
+      (SELECT min(started_at) FROM attempts WHERE event = events.seq AND replay = events.replays
+        AND outcome IN ('error', 'timeout', 'lost')) AS failed_since,
+      (SELECT outcome FROM attempts WHERE event = events.seq ORDER BY started_at DESC LIMIT 1) AS last
+    FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
+  return {
+    held,
+
+    /** Dead events, and those that wait after a failure, in groups: the largest first. */
+    async problems(db: Db): Promise<Problem[]> {
+      const groups = await groupsIn(db);
+      const waiting = groups.filter(({ status }) => status === 'pending');
+      const first = new Map((await db.each<Began>(began, waiting)).map((row) => [row.seq, row]));
+      return groups.map(({ seq, ...group }) => {
+        const { failedSince, last } = first.get(seq) ?? {};
+        return { ...group, failedSince: last === 'retry' ? undefined : failedSince };
+      });
+    },
+  };
+}
+
+async function groupsIn(db: Db): Promise<Group[]> {
+  const rows = [...(await db.all<Group>(DEAD)), ...(await db.all<Group>(WAITING))];
+  const found = new Map<string, Group>();
   for (const row of rows) {
     const error = alike(row.error ?? '');
     const key = JSON.stringify([row.status, row.kind, row.siteId, error]);
@@ -32,6 +70,7 @@ export async function problems(db: Db): Promise<Problem[]> {
     found.set(key, {
       ...one,
       count: one.count + count,
+      seq: Math.min(one.seq, row.seq),
       firstAt: Math.min(one.firstAt, row.firstAt),
       lastAt: Math.max(one.lastAt, row.lastAt),
       nextAt: row.nextAt === undefined ? undefined : Math.min(one.nextAt ?? row.nextAt, row.nextAt),

@@ -82,6 +82,15 @@ export interface Problem {
   readonly lastAt: number;
   /** of those that wait: when the next one is tried again */
   readonly nextAt: number | undefined;
+  /** of those that wait: when a run of the oldest of them failed first; undefined where that one asked to come back */
+  readonly failedSince: number | undefined;
+}
+
+/** Starts of an instance that have not ended, of events of one kind and site. */
+export interface Held extends Pick<Problem, 'kind' | 'siteId' | 'count'> {
+  readonly instance: string;
+  /** when the first of them began, milliseconds since the epoch */
+  readonly since: number;
 }
 
 /** A stretch of the state of all media, or of all channels. */
