@@ -1,26 +1,21 @@
 import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
-import { within } from '../base/clock.ts';
-import { isUnavailable, messageOf } from '../base/errors.ts';
 import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/endpoint.ts';
-import { newestReceipt } from './api/stats.ts';
-import { stats } from './attention/attention.ts';
-import { Guesses } from './guard/guesses.ts';
 import { refuse, refuseFailed } from './guard/refuse.ts';
-import { guardToken, Sessions, tokenCheck } from './guard/sign-in.ts';
+import { guardToken } from './guard/sign-in.ts';
 import { pagesRouter } from './pages/pages.ts';
 import { renderer } from './pages/render.ts';
-import type { Scraped } from './watch/metrics.ts';
+import { scrape } from './watch/scrape.ts';
 
 /** Pages, API and metrics, behind the checks of Host, Origin and token. */
 export function adminApp(inspected: Inspected): Express {
-  const { config, clock, log, watch, pages, isDev = false } = inspected;
+  const { config, log, watch, pages, isDev = false } = inspected;
+  const token = config.ADMIN_TOKEN;
   const app = express();
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
@@ -31,20 +26,14 @@ export function adminApp(inspected: Inspected): Express {
   app.use('/assets', express.static(join(import.meta.dirname, 'assets')));
   for (const [name, path] of Object.entries(PACKAGED))
     app.get(`/assets/${name}`, (_req, res) => res.sendFile(path, { dotfiles: 'allow' })); // such as pnpm's .pnpm
-  const render = renderer({ mayLeave: config.ADMIN_TOKEN !== undefined, hasApp: pages !== undefined, isDev });
-  if (config.ADMIN_TOKEN !== undefined) {
-    const check = tokenCheck(config.ADMIN_TOKEN, config.ADMIN_READ_TOKEN);
-    const count = (result: 'wrong' | 'unchecked') => watch.metrics.guessed(result);
-    const guesses = new Guesses({ check, clock, log, count });
-    app.use(guardToken({ guesses, sessions: new Sessions(clock), log, render }));
-  }
+  const render = renderer({ mayLeave: token !== undefined, hasApp: pages !== undefined, isDev });
+  if (token !== undefined) app.use(guardToken({ ...inspected, token, render }));
   app.use((_req, res, next) => {
     res.set('Cache-Control', 'no-store'); // a shared cache or a later reader of this browser has no token
     next();
   });
   app.get('/metrics', async (_req, res) => {
-    const text = await watch.metrics.text(await scrape(inspected), clock.now(), config.INSTANCE_NAME);
-    res.type(watch.metrics.contentType).send(text);
+    res.type(watch.metrics.registry.contentType).send(await scrape(inspected));
   });
   app.use('/api', apiRouter(inspected));
   if (pages) app.use('/app', pages);
@@ -53,10 +42,6 @@ export function adminApp(inspected: Inspected): Express {
   app.use(refuseFailed(log));
   return app;
 }
-
-// Express reads its tables of encodings from the disk for the first body, and the program may not be there any more by then.
-const emptyBody = Object.assign(Readable.from([]), { headers: { 'content-length': '0' } });
-express.json({ type: () => true })(emptyBody as unknown as Request, {} as Response, () => {});
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -116,19 +101,3 @@ const pagePolicy: RequestHandler = helmet({
   // The proxy in front decides whether https is used, and demands it.
   strictTransportSecurity: false,
 });
-
-/** Prometheus gives up after 10 seconds, and would lose the metrics of the process too. */
-const PATIENCE_MS = 5000;
-
-/** Asks the store for its part of the metrics; undefined if it fails or does not answer in time. */
-async function scrape(inspected: Inspected): Promise<Scraped | undefined> {
-  const { store, clock, log } = inspected;
-  const overview = store.reports.overview();
-  const asked = Promise.all([overview, store.size(), newestReceipt(store), stats(inspected, overview)]);
-  const scraped = asked.catch((error) => {
-    if (!isUnavailable(error))
-      log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
-    return undefined;
-  });
-  return within(clock, PATIENCE_MS, scraped);
-}

@@ -1,4 +1,4 @@
-import type { MonotonicClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { boundedServer, listen } from '../base/http-server.ts';
 import { connectionsWithin } from '../config.ts';
 import type { Admin } from '../observer.ts';
@@ -9,20 +9,14 @@ import { keepAlerting } from './watch/alerts.ts';
 import { Watch } from './watch/watch.ts';
 
 /** Every client that reaches the listener may connect and send a request, before its token is checked. */
-const BOUNDS = {
-  HEADERS_TIMEOUT_MS: 10_000,
-  REQUEST_TIMEOUT_MS: 15_000,
-  KEEP_ALIVE_TIMEOUT_MS: 5000,
-  BODY_LIMIT: 16_384,
-  MAX_CONNECTIONS: connectionsWithin(500, 1 / 8),
-} as const;
+const BOUNDS = { BODY_LIMIT: 16_384, MAX_CONNECTIONS: connectionsWithin(500, 1 / 8) };
 
 /**
  * The admin listener: pages, a JSON API and metrics. Hand it to `startService` as `admin`.
  * @param droppedLogLines how many lines of the log were dropped since the start
  * @example await startService({ ...options, admin: createInspector(systemClock) });
  */
-export function createInspector(clock: MonotonicClock, droppedLogLines?: () => number): Admin {
+export function createInspector(clock: Clock, droppedLogLines?: () => number): Admin {
   const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,
@@ -38,7 +32,7 @@ export function createInspector(clock: MonotonicClock, droppedLogLines?: () => n
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
       const verbs = new BulkVerbs(parts);
       const app = adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
-      const server = boundedServer(app, BOUNDS);
+      const server = boundedServer(app, { ...parts.config, ...BOUNDS });
       const settings = 'ADMIN_HOST and ADMIN_PORT';
       const listener = await listen(server, { host, port, settings });
       const { url } = listener;

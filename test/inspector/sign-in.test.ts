@@ -1,6 +1,4 @@
-import { EventEmitter, once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
 import { Sessions } from '../../src/inspector/guard/sign-in.ts';
@@ -166,16 +164,6 @@ describe('a session', () => {
     }
   });
 
-  test('takes its live tail along, when it is signed out, while that of another goes on', async () => {
-    const [cookie, other] = [await session(), await session()];
-    const [ended, going] = await Promise.all([openTail(cookie), openTail(other)]);
-    const isCut = new Promise((resolve) => ended.on('close', resolve));
-    await inspected.raw('/sign-out', { method: 'POST', headers: { cookie } });
-    await isCut;
-    expect(going.destroyed).toBe(false);
-    going.destroy();
-  });
-
   test('is refused, when its cookie was changed, made up or is of another start, with 401', async () => {
     const cookie = await session();
     const [name = '', value = ''] = cookie.split('=');
@@ -200,29 +188,17 @@ describe('a session', () => {
       sessions.begin('change'),
       ...Array.from({ length: 1001 }, () => sessions.begin('read')),
     ];
-    const rights = [mine, ...others].map((value) =>
-      sessions.admit(`hookkit_session=${value}`, new EventEmitter() as never),
-    );
+    const rights = [mine, ...others].map((value) => sessions.rightOf(`hookkit_session=${value}`));
     expect(rights).toEqual(['change', undefined, ...Array(1000).fill('read')]);
   });
 
-  test('is over with its live tail, when twelve hours have passed, whatever the browser still sends', async () => {
+  test('is over, when twelve hours have passed, whatever the browser still sends', async () => {
     const clock = new VirtualClock();
     const sessions = new Sessions(clock);
     const cookie = `hookkit_session=${sessions.begin('change')}`;
-    const tail = Object.assign(new EventEmitter(), { headersSent: true, end: jest.fn() });
     await clock.advance(12 * 3_600_000 - 1);
-    expect([sessions.admit(cookie, tail as never), tail.end.mock.calls]).toEqual(['change', []]);
+    expect(sessions.rightOf(cookie)).toBe('change');
     await clock.advance(1);
-    expect(tail.end).toHaveBeenCalledTimes(1);
-    expect(sessions.admit(cookie, tail as never)).toBeUndefined();
+    expect(sessions.rightOf(cookie)).toBeUndefined();
   });
 });
-
-/** The answer to a request for the live tail, once it has begun. */
-async function openTail(cookie: string): Promise<IncomingMessage> {
-  const sent = request(`${inspected.url}/api/stream`, { headers: { cookie }, agent: false }).end();
-  const [answer]: IncomingMessage[] = await once(sent, 'response');
-  answer?.on('error', () => {}).resume(); // that it was cut off is what it is about
-  return present(answer);
-}

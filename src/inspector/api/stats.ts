@@ -228,12 +228,6 @@ async function failingNow(store: EventStore, since: number) {
     });
 }
 
-/** When the newest event came in; undefined if there is none. */
-export async function newestReceipt(store: EventStore) {
-  const { events } = await store.queue.search({ filter: {}, stretch: { limit: 1, reach: 1 } });
-  return events[0]?.receivedAt;
-}
-
 /** What tells of which webhooks something comes, and gets in. */
 interface Standing {
   /** retired ones, too */

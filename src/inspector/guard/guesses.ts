@@ -9,8 +9,6 @@ interface GuessesOptions {
   readonly check: (token: string) => Right | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** called for each request whose token is wrong or was not checked */
-  readonly count: (result: 'wrong' | 'unchecked') => void;
 }
 
 const MINUTE_MS = 60_000;
@@ -46,7 +44,7 @@ export class Guesses {
     const isKnown = now - (this.#known.get(source) ?? Number.NEGATIVE_INFINITY) < DAY_MS;
     const isSourceOver = (this.#guesses.get(source) ?? 0) >= WRONG_OF_A_SOURCE;
     if (isSourceOver || (this.#wrongInAll >= WRONG_IN_ALL && !isKnown)) {
-      this.#add(isSourceOver ? source : OTHERS, 'unchecked');
+      this.#add(isSourceOver ? source : OTHERS);
       return { waitMs: Math.max(1, this.#minuteEnds - now) };
     }
     const right = check(token);
@@ -55,13 +53,13 @@ export class Guesses {
       return right;
     }
     this.#wrongInAll++;
-    this.#add(source, 'wrong');
+    this.#add(source);
     return undefined;
   }
 
   /** Logs the first guess of a source at once; the end of the minute tells how many followed. */
-  #add(source: string, result: 'wrong' | 'unchecked'): void {
-    const { clock, log, count } = this.#options;
+  #add(source: string): void {
+    const { clock, log } = this.#options;
     if (this.#guesses.size === 0) {
       this.#minuteEnds = clock.now() + MINUTE_MS;
       clock.after(MINUTE_MS, () => this.#endMinute());
@@ -69,7 +67,6 @@ export class Guesses {
     const guesses = (this.#guesses.get(source) ?? 0) + 1;
     this.#guesses.set(source, guesses);
     if (guesses === 1) log.warn({ source, guesses }, 'wrong admin token');
-    count(result);
   }
 
   #endMinute(): void {

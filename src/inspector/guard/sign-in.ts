@@ -1,22 +1,22 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import express, { type CookieOptions, type NextFunction, type Request, type Response, Router } from 'express';
-import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
+import type { AdminNeeds } from '../../observer.ts';
 import { type Render, rootOf } from '../pages/render.ts';
-import type { Guesses, Right } from './guesses.ts';
+import { Guesses, type Right } from './guesses.ts';
 import { refuse } from './refuse.ts';
 
-export interface SignInOptions {
-  readonly guesses: Guesses;
-  readonly sessions: Sessions;
-  readonly log: Logger;
+type Guarded = Pick<AdminNeeds, 'config' | 'clock' | 'log'> & {
+  readonly token: string;
   readonly render: Render;
-}
+};
 
 /** Lets a session or the token pass, redirects readers to the sign-in page, and answers programs with 401. */
-export function guardToken({ guesses, sessions, log, render }: SignInOptions): Router {
+export function guardToken({ token, config, clock, log, render }: Guarded): Router {
   const router = Router();
+  const guesses = new Guesses({ check: tokenCheck(token, config.ADMIN_READ_TOKEN), clock, log });
+  const sessions = new Sessions(clock);
 
   /** What a token allows. Over the limit of wrong tokens no token is checked, and the answer is given here. */
   const check = (req: Request, res: Response, token: string): Right | undefined => {
@@ -50,7 +50,7 @@ export function guardToken({ guesses, sessions, log, render }: SignInOptions): R
 
   router.use((req, res, next) => {
     // A session comes first: guesses of others, even from the same address, do not shut it out.
-    const ofSession = sessions.admit(req.headers.cookie, res);
+    const ofSession = sessions.rightOf(req.headers.cookie);
     if (ofSession) return admit(ofSession, req, res, next);
     const token = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
     if (token === undefined && isPage(req)) {
@@ -90,7 +90,7 @@ function isPage(req: Request): boolean {
 }
 
 /** Makes a check of tokens, whose time does not depend on how much of a token is right. */
-export function tokenCheck(change: string, read: string | undefined): (given: string) => Right | undefined {
+function tokenCheck(change: string, read: string | undefined): (given: string) => Right | undefined {
   // Digests under a random key have one length, and a client cannot choose them.
   const key = randomBytes(32);
   const digest = (text: string) => createHmac('sha256', key).update(text, 'utf8').digest();
@@ -109,20 +109,12 @@ const LASTS_MS = 12 * 3_600_000;
 /** Of each right: a program that signs in at every request must not fill the memory, nor one that only reads sign the others out. */
 const MOST_SESSIONS = 1000;
 
-/** The session of a reader who has signed in. */
-interface Session {
-  readonly right: Right;
-  /** The answers under way, such as a live tail: they end with the session. */
-  readonly answers: Set<Response>;
-  readonly cancelExpiry: () => void;
-}
-
 /**
  * Sessions of readers who have signed in. The sessions are kept here, not in the cookies, so a cookie of an ended session
  * is worth nothing. No session outlives the process.
  */
 export class Sessions {
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, { readonly right: Right; readonly endsAt: number }>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -132,35 +124,21 @@ export class Sessions {
   /** Begins a session. @returns the value of its cookie */
   begin(right: Right): string {
     const value = randomBytes(32).toString('base64url');
-    const alike = [...this.#sessions].flatMap(([value, session]) => (session.right === right ? value : []));
-    for (const oldest of alike.slice(0, 1 - MOST_SESSIONS)) this.#end(oldest);
-    const cancelExpiry = this.#clock.after(LASTS_MS, () => this.#end(value));
-    this.#sessions.set(value, { right, answers: new Set(), cancelExpiry });
+    const alike = [...this.#sessions].filter(([, session]) => session.right === right);
+    for (const [oldest] of alike.slice(0, 1 - MOST_SESSIONS)) this.#sessions.delete(oldest);
+    this.#sessions.set(value, { right, endsAt: this.#clock.now() + LASTS_MS });
     return value;
   }
 
-  /** What the session of a Cookie header allows, if this process began it and it has not ended. The answer ends with the session. */
-  admit(header: string | undefined, answer: Response): Right | undefined {
-    const session = valuesIn(header).flatMap((value) => this.#sessions.get(value) ?? [])[0];
-    session?.answers.add(answer);
-    answer.once('close', () => session?.answers.delete(answer));
-    return session?.right;
+  /** What the session of a Cookie header allows, if this process began it and it has not ended. */
+  rightOf(header: string | undefined): Right | undefined {
+    const sessions = valuesIn(header).flatMap((value) => this.#sessions.get(value) ?? []);
+    return sessions.find(({ endsAt }) => endsAt > this.#clock.now())?.right;
   }
 
-  /** Ends the sessions of a Cookie header, with their answers under way. */
+  /** Ends the sessions of a Cookie header. */
   end(header: string | undefined): void {
-    for (const value of valuesIn(header)) this.#end(value);
-  }
-
-  #end(value: string): void {
-    const session = this.#sessions.get(value);
-    this.#sessions.delete(value);
-    session?.cancelExpiry();
-    for (const answer of session?.answers ?? []) {
-      // A live tail ends as streams end, so that its page reconnects.
-      if (answer.headersSent) answer.end();
-      else answer.destroy();
-    }
+    for (const value of valuesIn(header)) this.#sessions.delete(value);
   }
 }
 

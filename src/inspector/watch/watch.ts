@@ -1,4 +1,4 @@
-import { type Clock, type MonotonicClock, repeat, within } from '../../base/clock.ts';
+import { type Clock, repeat, within } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { kitVersion } from '../../base/program.ts';
 import { networkOf } from '../../base/request-source.ts';
@@ -42,8 +42,9 @@ interface Rejection {
 
 /** The inspector's own observations. The store gets what it counts; all else is lost when the process ends. */
 export class Watch implements Observer {
-  readonly metrics: Metrics;
+  readonly metrics = new Metrics();
   readonly startedAt: number;
+  readonly droppedLogLines: () => number;
   /** how many requests were answered and handlers have run */
   changes = 0;
   /** the last ones, newest first */
@@ -60,9 +61,9 @@ export class Watch implements Observer {
   #reported = Promise.resolve();
   #day: { readonly readAt: number; readonly sums: readonly Sum[] } | undefined;
 
-  constructor(clock: MonotonicClock, droppedLogLines?: () => number) {
-    this.metrics = new Metrics(droppedLogLines);
+  constructor(clock: Clock, droppedLogLines = () => 0) {
     this.#clock = clock;
+    this.droppedLogLines = droppedLogLines;
     this.startedAt = clock.now();
   }
 

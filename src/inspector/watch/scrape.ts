@@ -1,0 +1,62 @@
+import { within } from '../../base/clock.ts';
+import { isUnavailable, messageOf } from '../../base/errors.ts';
+import type { Inspected } from '../api/endpoint.ts';
+import { stats } from '../attention/attention.ts';
+import { since } from '../attention/concern.ts';
+import { Counter, Gauge, Registry } from './metrics.ts';
+
+/** Prometheus gives up after 10 seconds, and would lose the metrics of the process too. */
+const PATIENCE_MS = 5000;
+
+const EVENTS = 'Events that have not ended, and dead ones.';
+const FAULT = 'What needs attention, as the overview says it: 1 while it does.';
+
+/**
+ * The text that Prometheus scrapes: what this process has counted, and what the overview says. If the store fails or does not answer in time,
+ * what it says is left out: a former number would look like the present one.
+ */
+export async function scrape(inspected: Inspected): Promise<string> {
+  const { watch, clock, log } = inspected;
+  const asked = stats(inspected).catch((error) => {
+    if (!isUnavailable(error))
+      log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
+    return undefined;
+  });
+  const known = await within(clock, PATIENCE_MS, asked);
+  const read = new Registry();
+  const registers = [read];
+  const count = (name: string, help: string, value: number) =>
+    new Counter({ name, help, registers }).inc(value);
+  const gauge = (name: string, help: string, value: number) =>
+    new Gauge({ name, help, registers }).set(value);
+  const { user, system } = process.cpuUsage();
+  count('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
+  gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
+  count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', watch.droppedLogLines());
+  gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', known ? 1 : 0);
+  if (known) {
+    const age = (time: string | null) => since(time, clock.now()) / 1000;
+    const events = new Gauge({ name: 'webhook_events', help: EVENTS, labelNames: ['status'], registers });
+    for (const [status, number] of Object.entries(known.events)) events.set({ status }, number);
+    gauge(
+      'webhook_oldest_pending_seconds',
+      'Age of the oldest unfinished event.',
+      age(known.oldest_pending_at),
+    );
+    gauge(
+      'webhook_oldest_ready_seconds',
+      'Of those that no handler has started.',
+      age(known.oldest_ready_at),
+    );
+    gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
+    gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
+    gauge('webhook_database_bytes', 'Size of the database.', known.disk.database_bytes);
+    const free = known.disk.free_bytes;
+    if (free !== null) gauge('webhook_disk_free_bytes', 'Room of the disk.', free);
+    const labelNames = ['fault', 'of', 'severity'];
+    const faults = new Gauge({ name: 'webhook_fault', help: FAULT, labelNames, registers });
+    for (const { fault, of = '', grave } of known.concerns)
+      faults.set({ fault, of, severity: grave ? 'grave' : 'minor' }, 1);
+  }
+  return [await watch.metrics.registry.metrics(), await read.metrics()].join('\n');
+}
