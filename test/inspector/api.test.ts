@@ -99,7 +99,7 @@ describe('the description of the API', () => {
     const { paths } = description;
     expect(named(paths['/api/events'].get)).toEqual([...names, 'before', 'limit']);
     expect(named(paths['/api/received'].get)).toEqual([...names, 'after', 'limit', 'wait']);
-    const bulk = [...names, 'dry_run', 'all', 'id'];
+    const bulk = [...names, 'dry_run', 'all'];
     expect(named(paths['/api/events/replay'].post)).toEqual([...bulk, 'reset_steps']);
     expect(named(paths['/api/events/dismiss'].post)).toEqual([...bulk, 'reason']);
   });

@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { Webhook } from '../../provider/index.ts';
@@ -23,34 +22,35 @@ export const flag = z
 
 /** One route of the API: the schema of its requests, and its function. */
 export interface Endpoint {
-  /** GET without it */
-  readonly method?: 'post' | 'delete';
+  readonly method: 'get' | 'post' | 'delete';
   /** as in Express, `/events/:id` */
   readonly path: string;
   readonly summary: string;
   /** of path, query and JSON body together */
   readonly input: z.ZodObject;
-  /** @param source the address that asks @returns what becomes JSON, or lines of it */
-  readonly run: (input: never, source: string, res: Response) => Promise<object | string>;
+  /** @returns what becomes JSON, or lines of it */
+  readonly run: (input: never, res: Response) => Promise<object | string>;
 }
 
 const nothing = z.object({});
 
-/** Makes an endpoint, and checks its function against its schema; without one, it takes nothing. */
-export function endpoint<I extends z.ZodObject = typeof nothing>(
-  given: Omit<Endpoint, 'input' | 'run'> & {
-    readonly input?: I;
-    readonly run: (input: z.output<I>, source: string, res: Response) => Promise<object | string>;
-  },
-): Endpoint {
-  return { input: nothing, ...given };
-}
+/** Makes endpoints of a method, and checks the function of each against its schema; without one, it takes nothing. */
+export const endpoint =
+  (method: Endpoint['method']) =>
+  <I extends z.ZodObject = typeof nothing>(
+    path: string,
+    given: {
+      readonly summary: string;
+      readonly input?: I;
+      readonly run: (input: z.output<I>, res: Response) => Promise<object | string>;
+    },
+  ): Endpoint => ({ method, path, input: nothing, ...given });
 
 /** Checks a request, and does what it asks for. */
 export async function answerTo({ method, input, run }: Endpoint, res: Response, log: AdminNeeds['log']) {
   const { req } = res;
-  const answer = await run(inputOf(input, req) as never, sourceOf(req.ip), res);
-  if (method) logDone(log, req, answer);
+  const answer = await run(inputOf(input, req) as never, res);
+  if (method !== 'get') logDone(log, req, answer);
   return answer;
 }
 

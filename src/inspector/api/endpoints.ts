@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
+import { sourceOf } from '../../base/request-source.ts';
 import { plural } from '../../base/text.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
-import { receivedOf, receivedQuery } from './received.ts';
+import { received, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
 import { series, spanQuery } from './stats.ts';
 import { type Change, changeOne, countFor } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
+
+const [get, post, del] = [endpoint('get'), endpoint('post'), endpoint('delete')];
 
 const oneEvent = z.object({ id: eventIdText });
 
@@ -21,22 +24,16 @@ const bulkInput = z.object({
   ...filterShape,
   dry_run: flag.describe('only count'),
   all: flag.describe('must be true if no filter is given'),
-  id: z
-    .string()
-    .regex(/^[\w-]{8,64}$/)
-    .optional()
-    .describe('a name for this request; one with a known name starts nothing, and says how far that one is'),
 });
 
-const BULK =
-  'With very many, the answer comes before the end, with `id`: the same request with it says how far it is. 409 while another is under way.';
+const BULK = 'With very many, the answer comes before the end, with `more`. 409 while another is under way.';
 
 /** How long a request waits for the end of a verb for many events. */
 const LONGEST_ANSWER_MS = 10_000;
 
 /** Does a verb for all events that match, or only counts them. */
 async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Change) {
-  const { dry_run, all, id, ...filters } = given;
+  const { dry_run, all, ...filters } = given;
   const filter = filterIn(filters);
   if (dry_run) {
     const { events, isAll } = await countFor(wanted.verb, inspected, filter);
@@ -45,10 +42,10 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
   if (!all && Object.values(filter).every((value) => value === undefined))
     throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
-  const progress = verbs.start(filter, wanted, id);
+  const progress = verbs.start(filter, wanted);
   if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle);
   const { events, problem, isOver } = progress;
-  if (problem === undefined) return { dry_run, events, more: false, ...(!isOver && { id: progress.id }) };
+  if (problem === undefined) return { dry_run, events, more: !isOver };
   throw new RefusedError(
     503,
     `it was cut short after ${plural(events, 'event')} (${problem}): ask again for the rest`,
@@ -59,8 +56,7 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
 export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
   const { store, config, wake } = inspected;
   return [
-    endpoint({
-      path: '/events',
+    get('/events', {
       summary: 'Events, newest first: by event time if a resource is given, else as received.',
       input: z.object({
         ...filterShape,
@@ -69,89 +65,70 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       }),
       run: ({ before, limit, ...filters }) => events(inspected, filterIn(filters), { after: before, limit }),
     }),
-    endpoint({
-      method: 'post',
-      path: '/events/replay',
+    post('/events/replay', {
       summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,
       input: bulkInput.extend({
         reset_steps: flag.describe('forget the stored results of ctx.once'),
       }),
       run: ({ reset_steps: resetSteps, ...given }) => bulk(inspected, given, { verb: 'replay', resetSteps }),
     }),
-    endpoint({
-      method: 'post',
-      path: '/events/dismiss',
+    post('/events/dismiss', {
       summary: `Ends all matching events that are pending or dead: no handler runs for them any more. ${BULK}`,
       input: bulkInput.extend({ reason: reasonText.optional().describe('needed, but for a dry_run') }),
       run: ({ reason, ...given }) => bulk(inspected, given, { verb: 'dismiss', reason }),
     }),
-    endpoint({
-      path: '/events/:id',
+    get('/events/:id', {
       summary: 'One event with its attempts and steps, the state of its resource, and the events around it.',
       input: oneEvent,
       run: ({ id }) => event(inspected, id),
     }),
-    endpoint({
-      method: 'post',
-      path: '/events/:id/replay',
+    post('/events/:id/replay', {
       summary: 'Replays one event: resets it to pending, and its handler runs again.',
       input: oneEvent.extend({ reset_steps: flag }),
       run: ({ id, reset_steps: resetSteps }) => changeOne(inspected, id, { verb: 'replay', resetSteps }),
     }),
-    endpoint({
-      method: 'post',
-      path: '/events/:id/dismiss',
+    post('/events/:id/dismiss', {
       summary: 'Ends one event that is pending or dead: no handler runs for it any more.',
       input: oneEvent.extend({ reason: reasonText }),
       run: ({ id, reason }) => changeOne(inspected, id, { verb: 'dismiss', reason }),
     }),
-    endpoint({
-      path: '/received',
+    get('/received', {
       summary:
         'What was received after a cursor, oldest first, as recordings in NDJSON, each with its cursor; nothing is skipped. ' +
         'The header X-Cursor says where to go on, also if nothing matched, and X-Behind about how many events come behind. ' +
         '410: the cursor is of another database.',
       input: receivedQuery,
-      run: receivedOf(inspected),
+      run: (query, res) => received(inspected, query, res),
     }),
-    endpoint({
-      path: '/channels',
+    get('/channels', {
       summary: 'Live channels with their state by their newest event, the latest change first.',
       input: reports.channelsQuery,
       run: (query) => reports.channelList(inspected, query),
     }),
-    endpoint({
-      path: '/problems',
+    get('/problems', {
       summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
       run: () => reports.problemList(inspected),
     }),
-    endpoint({
-      path: '/refusals',
+    get('/refusals', {
       summary:
         'Refused requests of all processes by reason, webhook and network, the last ones first. ' +
         'in_a_row: how many of them since something of the webhook was last accepted.',
       run: () => reports.refusals(inspected),
     }),
-    endpoint({
-      path: '/rejections',
+    get('/rejections', {
       summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
       run: () => reports.rejections(inspected),
     }),
-    endpoint({
-      path: '/quarantine',
+    get('/quarantine', {
       summary: 'Notifications that wait for a secret which verifies them.',
       run: () => reports.quarantine(inspected),
     }),
-    endpoint({
-      method: 'post',
-      path: '/quarantine/admit',
+    post('/quarantine/admit', {
       summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
       input: z.object({ webhook: filterShape.webhook }),
       run: async ({ webhook }) => ({ admitted: await admitWaiting(store, config, webhook) }),
     }),
-    endpoint({
-      method: 'post',
-      path: '/quarantine/drop',
+    post('/quarantine/drop', {
       summary: 'Drops notifications from quarantine, for good.',
       input: z.object({
         webhook: filterShape.webhook,
@@ -166,36 +143,29 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         };
       },
     }),
-    endpoint({
-      path: '/webhooks',
+    get('/webhooks', {
       summary:
         'Webhooks at the provider, where it can be asked, and those with a secret, which is not shown.',
       run: () => webhooks(inspected),
     }),
-    endpoint({
-      path: '/stats',
+    get('/stats', {
       summary: 'What needs attention; counts, times and rates.',
       run: () => stats(inspected),
     }),
-    endpoint({
-      path: '/series',
+    get('/series', {
       summary: 'What the charts show: the last hour by minutes, or the last day by quarters of an hour.',
       input: spanQuery,
       run: (query) => series(inspected, query),
     }),
-    endpoint({
-      method: 'post',
-      path: '/pause',
+    post('/pause', {
       summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
       input: z.object({ reason: reasonText }),
-      run: async ({ reason }, source) => {
-        await store.queue.pause({ reason, by: `admin at ${source}` });
+      run: async ({ reason }, { req }) => {
+        await store.queue.pause({ reason, by: `admin at ${sourceOf(req.ip)}` });
         return { paused: true };
       },
     }),
-    endpoint({
-      method: 'post',
-      path: '/resume',
+    post('/resume', {
       summary: 'Resumes handling after a pause.',
       run: async () => {
         const resumed = await store.queue.resume();
@@ -203,9 +173,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
         return { resumed };
       },
     }),
-    endpoint({
-      method: 'delete',
-      path: '/instances/:name',
+    del('/instances/:name', {
       summary: 'Forgets an instance that is gone for good: it has left, or was not seen for 30 seconds.',
       input: z.object({ name: z.string().max(200) }),
       run: async ({ name }) => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pause } from '../../base/clock.ts';
 import { MOMENTS } from '../../base/duration.ts';
 import { CURSOR, toLine } from '../../replay/recording-lines.ts';
-import type { Receipt } from '../../store/event-store.ts';
+import type { EventStore, Receipt } from '../../store/event-store.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 import { filterIn, filterShape, momentText } from './events.ts';
@@ -26,60 +26,53 @@ export const receivedQuery = z.object({
 /** How soon those who wait hear of events. */
 const EVERY_MS = 1000;
 
-/** Answers with what was received after a cursor, a recording a line. Headers tell where to go on, and how many events are left. */
-export function receivedOf({ store, clock }: Inspected) {
-  let look: Promise<number> | undefined;
-  /** One look at the store a second serves all who wait. */
-  const nextLook = () => {
-    look ??= pause(clock, EVERY_MS).then(() => {
-      look = undefined;
-      return store.queue.lastSeq();
-    });
-    return look;
-  };
-
-  const receiptOf = async (after: string | number): Promise<Receipt> => {
-    if (after === 'start') return START;
-    if (after === 'now' || typeof after === 'number') {
-      const time = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-      let seq = (await store.queue.lastSeq()) + 1;
-      for (;;) {
-        const first = await store.queue.firstSince({ seq, time });
-        if (first === undefined) return (await store.queue.receiptBefore({ seq })) ?? START;
-        seq = first;
-      }
-    }
-    const [seq = 0, receivedAt = 0] = after.split('-').map((part) => Number.parseInt(part, 36));
-    const found = seq === 0 ? START : await store.queue.receiptBefore({ seq: seq + 1 });
-    if (found?.seq === seq && found.receivedAt === receivedAt) return found;
-    const time = new Date(receivedAt).toISOString();
-    throw new RefusedError(
-      410,
-      `the cursor is of another database, or from before a restore: after=${time} goes on`,
-    );
-  };
-
-  return async (query: z.output<typeof receivedQuery>, _source: string, res: Response): Promise<string> => {
-    const { after, limit, wait, ...filters } = query;
-    const filter = filterIn(filters);
-    const end = clock.now() + wait * 1000;
-    const mayWait = () => clock.now() < end && !res.destroyed;
-    let place = await receiptOf(after);
-    let from = place.seq; // behind it may be places of transactions that came to nothing
+/** The place of the last event before what `after` means. @throws RefusedError 410 if a cursor is not of this database */
+async function receiptOf({ queue }: EventStore, after: string | number): Promise<Receipt> {
+  if (after === 'start') return START;
+  if (after === 'now' || typeof after === 'number') {
+    const time = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
+    let seq = (await queue.lastSeq()) + 1;
     for (;;) {
-      let upTo = await store.queue.lastSeq();
-      // For a few, too: ten readers of a busy receiver would ask for each event.
-      for (let few = upTo < from + limit; few && mayWait(); few = upTo <= from) upTo = await nextLook();
-      const { list, last, next } = await store.queue.receivedPage({ filter, after: from, limit, upTo });
-      place = last ?? place;
-      from = next ?? upTo;
-      if (list.length === 0 && mayWait()) continue;
-      res.set({ 'X-Cursor': cursorOf(place), 'X-Behind': String(Math.max(0, upTo - from)) });
-      const lines = list.map(({ body, ...one }) => {
-        const cursor = cursorOf(one);
-        return body === undefined ? '' : `${toLine({ ...one, body, others: { cursor } })}\n`; // retention removed its body
-      });
-      return lines.join('');
+      const first = await queue.firstSince({ seq, time });
+      if (first === undefined) return (await queue.receiptBefore({ seq })) ?? START;
+      seq = first;
     }
-  };
+  }
+  const [seq = 0, receivedAt = 0] = after.split('-').map((part) => Number.parseInt(part, 36));
+  const found = seq === 0 ? START : await queue.receiptBefore({ seq: seq + 1 });
+  if (found?.seq === seq && found.receivedAt === receivedAt) return found;
+  const time = new Date(receivedAt).toISOString();
+  throw new RefusedError(
+    410,
+    `the cursor is of another database, or from before a restore: after=${time} goes on`,
+  );
+}
+
+/** Answers with what was received after a cursor, a recording a line. Headers tell where to go on, and how many events are left. */
+export async function received(inspected: Inspected, query: z.output<typeof receivedQuery>, res: Response) {
+  const { store, clock } = inspected;
+  const { after, limit, wait, ...filters } = query;
+  const filter = filterIn(filters);
+  const end = clock.now() + wait * 1000;
+  const mayWait = () => clock.now() < end && !res.destroyed;
+  let place = await receiptOf(store, after);
+  let from = place.seq; // behind it may be places of transactions that came to nothing
+  for (;;) {
+    let upTo = await store.queue.lastSeq();
+    // For a few, too: ten readers of a busy receiver would ask for each event.
+    for (let few = upTo < from + limit; few && mayWait(); few = upTo <= from) {
+      await pause(clock, EVERY_MS);
+      upTo = await store.queue.lastSeq();
+    }
+    const { list, last, next } = await store.queue.receivedPage({ filter, after: from, limit, upTo });
+    place = last ?? place;
+    from = next ?? upTo;
+    if (list.length === 0 && mayWait()) continue;
+    res.set({ 'X-Cursor': cursorOf(place), 'X-Behind': String(Math.max(0, upTo - from)) });
+    const lines = list.map(({ body, ...one }) => {
+      const cursor = cursorOf(one);
+      return body === undefined ? '' : `${toLine({ ...one, body, others: { cursor } })}\n`; // retention removed its body
+    });
+    return lines.join('');
+  }
 }
