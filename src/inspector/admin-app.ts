@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import express, { type Express, type RequestHandler } from 'express';
+import { Readable } from 'node:stream';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
 import { apiRouter } from './api/api-router.ts';
@@ -42,6 +43,10 @@ export function adminApp(inspected: Inspected): Express {
   app.use(refuseFailed(log));
   return app;
 }
+
+// Express reads its tables of encodings from the disk for the first body, and the program may not be there any more by then.
+const emptyBody = Object.assign(Readable.from([]), { headers: { 'content-length': '0' } });
+express.json({ type: () => true })(emptyBody as unknown as Request, {} as Response, () => {});
 
 const { resolve } = createRequire(import.meta.url);
 
