@@ -147,11 +147,8 @@ export interface StateValue {
   readonly value: string;
 }
 
-/** A change of the state of a resource. */
-export interface StateChange extends Pick<StateValue, 'name'> {
-  /** JSON; null deletes the name */
-  readonly value: string | null;
-}
+/** A change of the state of a resource: JSON, or null to delete the name. */
+export type StateChange = { readonly name: string; readonly value: string | null };
 
 /** A finished step of `ctx.once`. */
 export interface DoneStep {
