@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { jsonOf } from '../base/answer-body.ts';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
@@ -12,7 +12,7 @@ import { toVerified } from '../store/verified.ts';
 import { signingKeys } from './events/send.ts';
 import { readInput, readSecret } from './input.ts';
 import { interruptible } from './interruptible.ts';
-import { kinds, moment, receiverUrl, wholeNumber } from './options.ts';
+import { kinds, moment, receiverUrl, valid, wholeNumber } from './options.ts';
 import { line, say, writeOn } from './output.ts';
 
 /** What the other receiver narrows the events by. */
@@ -60,8 +60,8 @@ export function addListen(program: Command): void {
 
 function adminUrl(text: string): URL {
   const url = httpUrlOf(text.replace(/\/*$/, '/'));
-  if (url && url.search === '' && url.hash === '') return url;
-  throw new InvalidArgumentError('It must be a URL such as https://hooks.example.com/, without a password.');
+  const isWhole = url?.search === '' && url.hash === '';
+  return valid(isWhole ? url : undefined, 'a URL such as https://hooks.example.com/, without a password');
 }
 
 function kindOrGroup(text: string): string {

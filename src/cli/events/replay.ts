@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
@@ -75,8 +75,7 @@ export function addReplay(events: Command): void {
 /** A factor of speed; `max` is Infinity. */
 function speed(text: string): number {
   const factor = text === 'max' ? Infinity : Number(text);
-  if (factor > 0) return factor;
-  throw new InvalidArgumentError('It must be a factor such as 1, 10 or 0.5, or max.');
+  return options.valid(factor > 0 ? factor : undefined, 'a factor such as 1, 10 or 0.5, or max');
 }
 
 async function replay(flags: Flags, command: Command): Promise<void> {
