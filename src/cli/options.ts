@@ -3,11 +3,15 @@ import { systemClock } from '../base/clock.ts';
 import { durationOf, MOMENTS, momentOf } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { httpUrlOf } from '../base/url.ts';
+import { type Config, loadConfig } from '../config.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
 import { compose, type Members } from '../replay/compose.ts';
 import type { EventFilter } from '../store/event-store.ts';
 import { isEventId, RESOURCE, STATUSES } from '../store/stored.ts';
 import { readInput } from './input.ts';
+
+/** The configuration, with the options that all commands have. @throws KitError CONFIG_INVALID */
+export const configOf = (command: Command): Config => loadConfig(command.optsWithGlobals());
 
 /** What an option means. @throws InvalidArgumentError with what it must be, if it means nothing */
 export function valid<T>(meant: T | undefined, must: string): T {
