@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { loadConfig } from '../config.ts';
 import { keyPathOf } from '../store/secrets/key-file.ts';
+import { configOf } from './options.ts';
 import { line, print, say } from './output.ts';
 
 const HELP = `
@@ -20,7 +20,7 @@ export function addBackup(program: Command): void {
 }
 
 async function backup(file: string, _: object, command: Command): Promise<void> {
-  const { DATABASE_URL, SECRETS_KEY } = loadConfig(command.optsWithGlobals());
+  const { DATABASE_URL, SECRETS_KEY } = configOf(command);
   const path = sqlitePathOf(DATABASE_URL);
   if (path === undefined)
     throw new KitError('INPUT_INVALID', 'on PostgreSQL, back up with pg_dump: see --help');

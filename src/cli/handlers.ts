@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { keptAlive, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
-import { type Config, loadConfig } from '../config.ts';
+import type { Config } from '../config.ts';
 import { handlersFile, loadDefinition } from '../dispatch/load-handlers.ts';
 import type { OnceOptions } from '../dispatch/once.ts';
 import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
@@ -16,7 +16,7 @@ import { lineOf } from '../store/stored.ts';
 import { toVerified } from '../store/verified.ts';
 import { requiredEvent } from './events/list-and-show.ts';
 import { watchLoop } from './loop-watch.ts';
-import { type BodyFlags, bodyOf, idOfEvent, wholeNumber, withBody } from './options.ts';
+import { type BodyFlags, bodyOf, configOf, idOfEvent, wholeNumber, withBody } from './options.ts';
 import { members, printFindings, printJson, say, table, write } from './output.ts';
 import { loadingOnly, withHandlers } from './with-handlers.ts';
 
@@ -40,7 +40,7 @@ export function addHandlers(program: Command): void {
 }
 
 async function list({ json }: { json?: true }, command: Command): Promise<void> {
-  const { handlers } = await loadDefinition(loadConfig(command.optsWithGlobals()), say);
+  const { handlers } = await loadDefinition(configOf(command), say);
   const kinds = [...kindNames, 'unknown' as const];
   const all = kinds.map((kind) => ({ kind, handler: handlers[kind] !== undefined }));
   if (json) return printJson(all);
@@ -49,7 +49,7 @@ async function list({ json }: { json?: true }, command: Command): Promise<void> 
 }
 
 function check(flags: { strict?: true; json?: true }, command: Command): Promise<void> {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   return printFindings(checkHandlers(config, flags.strict ? 'fail' : 'warn'), flags);
 }
 
@@ -89,7 +89,7 @@ function addTry(handlers: Command): void {
 }
 
 async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const { attempt, replay, late = false } = flags;
   const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
   if (id === undefined) {

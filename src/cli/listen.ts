@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { jsonOf } from '../base/answer-body.ts';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { httpUrlOf } from '../base/url.ts';
-import { loadConfig } from '../config.ts';
 import { writeWholeFile } from '../replay/export-recording.ts';
 import { CURSOR, parseLine } from '../replay/recording-lines.ts';
 import { iso } from '../store/queue/lists/event-json.ts';
@@ -12,7 +11,7 @@ import { toVerified } from '../store/verified.ts';
 import { signingKeys } from './events/send.ts';
 import { readInput, readSecret } from './input.ts';
 import { interruptible } from './interruptible.ts';
-import { kinds, moment, receiverUrl, wholeNumber } from './options.ts';
+import { configOf, kinds, moment, receiverUrl, valid, wholeNumber } from './options.ts';
 import { line, say, writeOn } from './output.ts';
 
 /** What the other receiver narrows the events by. */
@@ -60,8 +59,8 @@ export function addListen(program: Command): void {
 
 function adminUrl(text: string): URL {
   const url = httpUrlOf(text.replace(/\/*$/, '/'));
-  if (url && url.search === '' && url.hash === '') return url;
-  throw new InvalidArgumentError('It must be a URL such as https://hooks.example.com/, without a password.');
+  const isWhole = url?.search === '' && url.hash === '';
+  return valid(isWhole ? url : undefined, 'a URL such as https://hooks.example.com/, without a password');
 }
 
 function kindOrGroup(text: string): string {
@@ -75,7 +74,7 @@ async function listen(flags: Flags, command: Command): Promise<void> {
   const { from, tokenFile, to, secretFile, since, after, limit, cursorFile, json, ...filters } = flags;
   const token = tokenFile === undefined ? undefined : await readSecret(tokenFile);
   using client = to && new ReceiverClient(to);
-  const keys = to && (await signingKeys(loadConfig(command.optsWithGlobals()), secretFile));
+  const keys = to && (await signingKeys(configOf(command), secretFile));
   const known = cursorFile === undefined ? undefined : await readCursor(cursorFile);
   let cursor: string | undefined;
   const start = known ?? after ?? (since === undefined ? 'now' : iso(since));

@@ -1,10 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { hostOf, isLoopback } from '../base/request-origin.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { loadConfig } from '../config.ts';
 import { controlCatalogue, type Delivery, defaultTokens, MockProvider, mockDefaults } from '../mock/index.ts';
 import { closeAtSignal } from '../stopping.ts';
-import { wholeNumber } from './options.ts';
+import { configOf, valid, wholeNumber } from './options.ts';
 import { line, report, say } from './output.ts';
 
 type Flags = { port?: number; host: string; name?: readonly string[]; seed?: number; virtualClock?: true };
@@ -25,7 +24,7 @@ export function addMock(program: Command): void {
 }
 
 async function run(flags: Flags, command: Command): Promise<void> {
-  const config = () => loadConfig(command.optsWithGlobals());
+  const config = () => configOf(command);
   const { virtualClock, port = config().MOCK_PORT, name: names = [], ...options } = flags;
   const clock = virtualClock && { clock: new VirtualClock() };
   const onAttempt = (delivery: Delivery) => report(summaryOf(delivery));
@@ -57,6 +56,5 @@ function summaryOf({ id, webhook_id, notification, faults, state, attempts }: De
 }
 
 function hostNames(text: string, before: readonly string[] = []): readonly string[] {
-  if (hostOf(text)) return [...before, text];
-  throw new InvalidArgumentError('It must be a host name or address, with or without a port.');
+  return [...before, valid(hostOf(text) && text, 'a host name or address, with or without a port')];
 }

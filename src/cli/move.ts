@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { DATABASE_URL } from '../base/url.ts';
-import { loadConfig } from '../config.ts';
 import { moveDatabase } from '../store/move.ts';
 import { givenKey } from './input.ts';
+import { configOf } from './options.ts';
 import { printJson, progress, say, table, write } from './output.ts';
 
 const HELP = `
@@ -38,7 +38,7 @@ function databaseUrl(given: string): string {
 
 async function move(flags: Flags, command: Command): Promise<void> {
   const { from, to, fromKeyFile, json } = flags;
-  const secretsKey = loadConfig(command.optsWithGlobals()).SECRETS_KEY;
+  const secretsKey = configOf(command).SECRETS_KEY;
   const fromKey = fromKeyFile === undefined ? undefined : await givenKey(fromKeyFile, 'the key of --from');
   const stage = progress('rows copied or compared');
   const onPage = (rows: number) => stage.show(rows, undefined);

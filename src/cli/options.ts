@@ -3,11 +3,21 @@ import { systemClock } from '../base/clock.ts';
 import { durationOf, MOMENTS, momentOf } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { httpUrlOf } from '../base/url.ts';
+import { type Config, loadConfig } from '../config.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
 import { compose, type Members } from '../replay/compose.ts';
 import type { EventFilter } from '../store/event-store.ts';
 import { isEventId, RESOURCE, STATUSES } from '../store/stored.ts';
 import { readInput } from './input.ts';
+
+/** The configuration, with the options that all commands have. @throws KitError CONFIG_INVALID */
+export const configOf = (command: Command): Config => loadConfig(command.optsWithGlobals());
+
+/** What an option means. @throws InvalidArgumentError with what it must be, if it means nothing */
+export function valid<T>(meant: T | undefined, must: string): T {
+  if (meant !== undefined) return meant;
+  throw new InvalidArgumentError(`It must be ${must}.`);
+}
 
 /** A whole number between two bounds, both included. */
 export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => number {
@@ -20,29 +30,23 @@ export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => 
 /** How likely something is. */
 export function probability(text: string): number {
   const number = text === '' ? Number.NaN : Number(text);
-  if (number >= 0 && number <= 1) return number;
-  throw new InvalidArgumentError('It must be a number from 0 to 1, such as 0.1.');
+  return valid(number >= 0 && number <= 1 ? number : undefined, 'a number from 0 to 1, such as 0.1');
 }
 
 /** A length of time, `90s` or `10m`, in milliseconds. */
 export function lengthOfTime(text: string): number {
-  const ms = durationOf(text);
-  if (ms !== undefined) return ms;
-  throw new InvalidArgumentError('It must be a number with ms, s, m, h, d or w, such as 10m.');
+  return valid(durationOf(text), 'a number with ms, s, m, h, d or w, such as 10m');
 }
 
 /** How long to wait, in milliseconds. No timer of Node runs for 25 days. */
 export function waitingTime(text: string): number {
   const ms = lengthOfTime(text);
-  if (ms <= 24 * 86_400_000) return ms;
-  throw new InvalidArgumentError('It must be at most 24d.');
+  return valid(ms <= 24 * 86_400_000 ? ms : undefined, 'at most 24d');
 }
 
 /** A moment as people write it, in milliseconds since the epoch. */
 export function moment(text: string): number {
-  const time = momentOf(text, systemClock.now());
-  if (time !== undefined) return time;
-  throw new InvalidArgumentError(`It must be ${MOMENTS}.`);
+  return valid(momentOf(text, systemClock.now()), MOMENTS);
 }
 
 /**
@@ -58,14 +62,13 @@ export function receiverUrl(text: string): URL {
 
 /** The id of an event. */
 export function idOfEvent(text: string): string {
-  if (isEventId(text)) return text;
-  throw new InvalidArgumentError('It must be an id as `hookkit events list` shows it.');
+  return valid(isEventId(text) ? text : undefined, 'an id as `hookkit events list` shows it');
 }
 
 /** A media or channel. Events that belong to neither have a resource of their own, `event:ID`. */
 export function resource(text: string): string {
-  if (RESOURCE.test(text)) return text;
-  throw new InvalidArgumentError('It must be media:ID or channel:ID, as `hookkit events list` shows it.');
+  const must = 'media:ID or channel:ID, as `hookkit events list` shows it';
+  return valid(RESOURCE.test(text) ? text : undefined, must);
 }
 
 /** The options of a filter. */
@@ -93,10 +96,9 @@ export function withFilter(command: Command): Command {
 
 /** A kind, or all of a group. */
 export function kinds(text: string, before: readonly string[] = []): readonly string[] {
-  const meant = kindsMeant(text);
-  if (meant !== undefined) return [...new Set([...before, ...meant])];
   const known = `${kindNames.join(', ')}; a group: ${groupNames.join(', ')}`;
-  throw new InvalidArgumentError(`It must be one of ${known}; or unknown:NAME for another one.`);
+  const meant = valid(kindsMeant(text), `one of ${known}; or unknown:NAME for another one`);
+  return [...new Set([...before, ...meant])];
 }
 
 /** @throws KitError INPUT_INVALID if the times leave nothing between them */
@@ -146,6 +148,5 @@ export async function bodyOf(flags: BodyFlags, usualWebhook = WEBHOOK): Promise<
 
 function kind(text: string): string {
   const name = isKind(text) ? text : /^unknown:(.+)$/.exec(text)?.[1];
-  if (name !== undefined) return name;
-  throw new InvalidArgumentError(`It must be one of ${kindNames.join(', ')}, or unknown:NAME.`);
+  return valid(name, `one of ${kindNames.join(', ')}, or unknown:NAME`);
 }

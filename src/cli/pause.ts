@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { loadConfig } from '../config.ts';
 import { withDatabase } from '../store/open.ts';
+import { configOf } from './options.ts';
 import { print } from './output.ts';
 
 /** Holding back the handlers of all processes, and letting them go on. */
@@ -18,7 +18,7 @@ export function addResume(program: Command): void {
 }
 
 async function pause({ reason }: { readonly reason: string }, command: Command): Promise<void> {
-  await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
+  await withDatabase(configOf(command), (store) =>
     store.queue.pause({ reason, by: `${userName()}@${hostname()}` }),
   );
   await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
@@ -34,8 +34,6 @@ function userName(): string {
 }
 
 async function resume(_: object, command: Command): Promise<void> {
-  const wasPaused = await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
-    store.queue.resume(),
-  );
+  const wasPaused = await withDatabase(configOf(command), (store) => store.queue.resume());
   await print(wasPaused ? 'handling goes on within two seconds' : 'handling was not paused');
 }

@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { loadConfig } from '../config.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import type { Quarantined, StoreReader } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';
-import { moment } from './options.ts';
+import { configOf, moment } from './options.ts';
 import { print, printJson, table, write, writeOn } from './output.ts';
 
 type Flags = { webhook?: string; before?: number; all?: true; json?: true };
@@ -41,14 +40,14 @@ export function addQuarantine(program: Command): void {
 async function drop({ webhook, before, all, json }: Flags, command: Command): Promise<void> {
   if (!all && webhook === undefined && before === undefined)
     throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
-  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withDatabase(configOf(command), async (store) => {
     const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
     await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
   });
 }
 
 async function list({ webhook, json }: Flags, command: Command): Promise<void> {
-  await withReader(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withReader(configOf(command), async (store) => {
     const rows: string[][] = [];
     for await (const entry of entriesOf(store, webhook)) {
       const shown = unprovenJson(entry);
@@ -73,7 +72,7 @@ async function* entriesOf(store: StoreReader, webhook: string | undefined): Asyn
 }
 
 async function admit({ webhook, json }: Flags, command: Command): Promise<void> {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   await withDatabase(config, async (store) => {
     const admitted = await admitWaiting(store, config, webhook);
     const kept = await store.quarantine.size({ webhook });

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { loadConfig } from '../config.ts';
 import { withDatabase } from '../store/open.ts';
 import { givenKey } from './input.ts';
+import { configOf } from './options.ts';
 import { print, printJson } from './output.ts';
 
 const HELP = `
@@ -23,7 +23,7 @@ export function addSecrets(program: Command): void {
 }
 
 async function rekey({ secretFile, json }: { secretFile?: string; json?: true }, command: Command) {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const { SECRETS_KEY: oldKey } = config;
   // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
   const hasKeyFile = oldKey === undefined && sqlitePathOf(config.DATABASE_URL) !== undefined;

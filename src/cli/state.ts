@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { plural } from '../base/text.ts';
-import { loadConfig } from '../config.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { resource } from './options.ts';
+import { configOf, resource } from './options.ts';
 import { line, print, printJson, table, write } from './output.ts';
 
 /** What handlers keep for a media or channel in `ctx.state`. */
@@ -27,9 +26,7 @@ export function addState(program: Command): void {
 }
 
 async function show(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
-  const values = await withReader(loadConfig(command.optsWithGlobals()), (store) =>
-    store.queue.state({ resource }),
-  );
+  const values = await withReader(configOf(command), (store) => store.queue.state({ resource }));
   if (json) return printJson({ resource, state: stateJson(values) });
   if (values.length === 0) return print(`${line(resource)} has no state`);
   const rows = values.map(({ name, value }) => [name, value]);
@@ -37,9 +34,7 @@ async function show(resource: string, { json }: { json?: true }, command: Comman
 }
 
 async function remove(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
-  const deleted = await withDatabase(loadConfig(command.optsWithGlobals()), (store) =>
-    store.queue.deleteState({ resource }),
-  );
+  const deleted = await withDatabase(configOf(command), (store) => store.queue.deleteState({ resource }));
   if (json) return printJson({ resource, deleted });
   await print(`${line(resource)}: ${plural(deleted, 'name')} deleted`);
 }

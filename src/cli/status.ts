@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { plural, visibleLine } from '../base/text.ts';
-import { loadConfig } from '../config.ts';
 import { stats } from '../inspector/attention/attention.ts';
 import { duration, number, size } from '../inspector/pages/words.ts';
 import { withDatabase } from '../store/open.ts';
+import { configOf } from './options.ts';
 import { print, printJson } from './output.ts';
 
 /** What the overview of the inspector says, from the database: no server need run. */
@@ -21,7 +21,7 @@ export function addStatus(program: Command): void {
 type Stats = Awaited<ReturnType<typeof stats>>;
 
 async function status({ json }: { readonly json?: true }, command: Command): Promise<void> {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const told = await withDatabase({ ...config, withoutKey: true }, (store) =>
     stats({ store, config, clock: systemClock }),
   );

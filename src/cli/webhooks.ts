@@ -5,7 +5,7 @@ import { isLoopback } from '../base/request-origin.ts';
 import { isSeededInPublic } from '../base/seeded-random.ts';
 import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { type Config, loadConfig } from '../config.ts';
+import type { Config } from '../config.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { ifThere, sentBack, WebhooksClient } from '../provider/index.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
@@ -16,7 +16,7 @@ import { hasDatabase, withDatabase, withStore } from '../store/open.ts';
 import { isoOrNull } from '../store/queue/lists/event-json.ts';
 import { readSecret } from './input.ts';
 import { interruptible, onInterrupt } from './interruptible.ts';
-import { lengthOfTime, receiverUrl } from './options.ts';
+import { configOf, lengthOfTime, receiverUrl } from './options.ts';
 import { line, members, print, printJson, say, table, write } from './output.ts';
 
 const LIST_HELP = `
@@ -123,7 +123,7 @@ async function createWebhook(flags: Metadata & { name: string; url: string }, co
   const { site_ids = [], events, ...rest } = metadataOf(flags);
   if (!events) throw new KitError('INPUT_INVALID', 'a new webhook needs --event or --all-events as well');
   const webhook = { ...rest, name, webhook_url, site_ids, events };
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const client = webhooksClient(config);
   // Opened first, so that an unusable store shows before anything is registered.
   await withStore(config, async (store) => {
@@ -143,7 +143,7 @@ async function updateWebhook(id: string, flags: Metadata, command: Command): Pro
   const change = metadataOf(flags);
   if (Object.keys(change).length === 0)
     throw new KitError('INPUT_INVALID', 'nothing to change: give an option with a new value');
-  const client = webhooksClient(loadConfig(command.optsWithGlobals()));
+  const client = webhooksClient(configOf(command));
   const { metadata } = await client.get(id);
   const description = keepingMark(metadata.description, change.description);
   const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
@@ -165,7 +165,7 @@ type Retirement = { grace: number; json?: true };
 type Import = Retirement & { id: string; secretFile?: string; replace?: true; now?: true };
 
 async function importSecret({ id, secretFile, replace, grace, now, json }: Import, command: Command) {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const secret = await readSecret(secretFile);
   refuseSeeded(secret, config);
   await withStore(config, async (store) => {
@@ -189,7 +189,7 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
 }
 
 async function rotateSecret(id: string, { grace: graceMs, json }: Retirement, command: Command) {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const client = webhooksClient(config);
   const again = `run npx hookkit webhooks rotate ${id} again, and it continues from here`;
   await withDatabase(config, async (store) => {
@@ -213,7 +213,7 @@ async function rotateSecret(id: string, { grace: graceMs, json }: Retirement, co
 }
 
 async function removeWebhook(id: string, { grace: graceMs, json }: Retirement, command: Command) {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const client = webhooksClient(config);
   await withDatabase(config, async (store) => {
     const deleted = await registering.deleteWebhook(id, { client, store, clock: systemClock, graceMs });
@@ -238,7 +238,7 @@ function endInWords(id: string, until: string | null, standings: views.Standings
 }
 
 async function listWebhooks({ stored, json }: { stored?: true; json?: true }, command: Command) {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   // Asked first: a webhook that is made meanwhile is not told of as gone.
   const registered = stored ? undefined : await Array.fromAsync(webhooksClient(config).list());
   const shown = views.viewsOf(await standingsOf(config), registered);
@@ -257,7 +257,7 @@ function settingsOf({ provider }: views.WebhookView): string[] {
 }
 
 async function showWebhook(id: string, { json }: { json?: true }, command: Command): Promise<void> {
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const standings = await standingsOf(config);
   const webhook = await ifThere(webhooksClient(config).get(id));
   if (!webhook && !standings.webhooks.includes(id)) throw registering.unknownWebhook(id);

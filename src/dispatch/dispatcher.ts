@@ -39,6 +39,7 @@ const SELDOM_MS = 2000;
 const SWEEP_MS = 30_000;
 /** The pause before a result that the store did not take is stored again. */
 const STORE_RETRY_MS = 1000;
+const NO_ANSWER = 'the store does not answer; trying again';
 const LOST = 'the lease was lost while the handler ran; another process has the event';
 const IGNORES_SIGNAL =
   'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out';
@@ -65,8 +66,8 @@ export class Dispatcher {
   readonly #underWay = new Set<Promise<unknown>>();
   /** with the fraction of a place that is still due to the newest lanes of each */
   readonly #limits;
-  /** the instances, as asked at a time by the monotonic clock */
-  #known: { readonly at: number; readonly asked: ReturnType<EventStore['reports']['instances']> } | undefined;
+  /** the instances, as asked KNOWN_MS ago at most */
+  #instances: ReturnType<EventStore['reports']['instances']> | undefined;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
   /** when the next poll and sweep are due, and until when no lease of another process is recovered; by the monotonic clock */
@@ -89,9 +90,8 @@ export class Dispatcher {
     const { clock, config } = options;
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
-    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, due: 0 }));
-    const noAnswer = 'the store does not answer; trying again';
-    this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, noAnswer));
+    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, due: 0, room: 0, newest: 0 }));
+    this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
   }
 
   /** How many handlers run. */
@@ -149,13 +149,13 @@ export class Dispatcher {
     const now = clock.monotonic();
     if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP
     this.#pollMs = Math.min(2 * this.#pollMs, SELDOM_MS);
-    const found: string[] = [];
+    let found: readonly unknown[] = [];
     try {
-      found.push(...(await store.queue.wake()));
+      found = await store.queue.wake();
       if (now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased].map(({ claim }) => claim.lease);
         const { ready, dead } = await store.queue.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS });
-        found.push(...ready);
+        found = [...found, ...ready];
         for (const event of dead) this.#tellDead(event);
       }
       this.wake();
@@ -191,10 +191,11 @@ export class Dispatcher {
   async #claimFree(free: number): Promise<void> {
     const { store, clock, config } = this.#options;
     const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
-    const limits = this.#limits.map(({ kinds, most, due }) => {
-      const room = most - this.#runningOf(kinds);
-      return { kinds, room, newest: Math.floor(due + room * NEWEST) };
-    });
+    const limits = this.#limits;
+    for (const limit of limits) {
+      limit.room = limit.most - this.#runningOf(limit.kinds);
+      limit.newest = Math.floor(limit.due + limit.room * NEWEST);
+    }
     const due = this.#dueToNewest + free * NEWEST;
     const newest = Math.floor(due);
     const oldest = free - newest;
@@ -204,10 +205,9 @@ export class Dispatcher {
       const { claims, hasMore } = await store.queue.claim({ oldest, newest, limits, owner, leaseMs });
       this.#isClaimWanted ||= hasMore;
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
-      for (const [index, { kinds, newest: last }] of limits.entries()) {
-        const limit = this.#limits[index];
-        const taken = claims.filter(({ kind }) => kinds.includes(slotOf(kind))).length;
-        if (limit) limit.due += taken * NEWEST - Math.min(last, taken);
+      for (const limit of limits) {
+        const taken = claims.filter(({ kind }) => limit.kinds.includes(slotOf(kind))).length;
+        limit.due += taken * NEWEST - Math.min(limit.newest, taken);
       }
     } catch (error) {
       this.#storeFailed('claim events', error); // the next poll claims again
@@ -238,8 +238,8 @@ export class Dispatcher {
     if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
     this.#claim();
 
-    const look = (lacking: Lacking) => this.#lookElsewhere(lacking, claim);
-    const run = 'lacks' in ran ? await this.#insist('look for a handler', claim, () => look(ran)) : ran;
+    const look = () => ('lacks' in ran ? this.#lookElsewhere(ran, claim) : ran);
+    const run = await this.#insist('look for a handler', claim, look);
     if (!run) return;
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
@@ -256,10 +256,10 @@ export class Dispatcher {
   /** Where another living instance has the handler that is not here, the event is given back, for ten minutes at most. */
   async #lookElsewhere(run: Lacking, { id, kind, replays }: Claim): Promise<Run> {
     const { store, clock, config } = this.#options;
-    const [own, now, at] = [config.INSTANCE_NAME, clock.now(), clock.monotonic()];
-    if (!this.#known || at - this.#known.at >= KNOWN_MS)
-      this.#known = { at, asked: store.reports.instances() };
-    const others = (await this.#known.asked).filter((one) => one.name !== own && one.state === 'live');
+    const [own, now] = [config.INSTANCE_NAME, clock.now()];
+    if (!this.#instances) clock.after(KNOWN_MS, () => (this.#instances = undefined));
+    this.#instances ??= store.reports.instances();
+    const others = (await this.#instances).filter((one) => one.name !== own && one.state === 'live');
     // A later version of the kit may know the kind by its name.
     const other = others.find(({ kinds }) => kinds.includes(run.lacks) || kinds.includes(kind));
     if (!other) return run;
@@ -291,7 +291,7 @@ export class Dispatcher {
   }
 
   /** Asks the store again and again until it answers; undefined if a stop is over before. */
-  async #insist<T>(what: string, claim: Claim, ask: () => Promise<T>): Promise<T | undefined> {
+  async #insist<T>(what: string, claim: Claim, ask: () => T | Promise<T>): Promise<T | undefined> {
     for (;;) {
       try {
         return await ask();

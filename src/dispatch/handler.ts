@@ -180,8 +180,8 @@ export interface StateOf<T> {
   readonly value: T;
 }
 
-/** What `start` and `routes` are given. */
-interface AppContext<Settings> {
+/** What the `start` of an app is given. */
+export interface StartContext<Settings = unknown> {
   /** the settings of the app, checked */
   readonly settings: Settings;
   readonly log: Logger;
@@ -193,10 +193,6 @@ interface AppContext<Settings> {
   states<T = unknown>(of: 'channel' | 'media', name: string): AsyncIterable<StateOf<T>>;
   /** The values that handlers left in `ctx.state` of one resource, by name. @param resource `media:ID` or `channel:ID` */
   state(resource: string): Promise<Readonly<Record<string, unknown>>>;
-}
-
-/** What the `start` of an app is given. */
-export interface StartContext<Settings = unknown> extends AppContext<Settings> {
   /** aborted when the process stops, once no handler runs any more and just before `close`: for work that `start` began */
   readonly signal: AbortSignal;
 }
@@ -210,7 +206,7 @@ export interface Started<App> {
 }
 
 /** The second argument of `routes`. */
-export interface RoutesContext<Settings = unknown, App = unknown> extends AppContext<Settings> {
+export interface RoutesContext<Settings = unknown, App = unknown> extends StartContext<Settings> {
   readonly app: App;
 }
 

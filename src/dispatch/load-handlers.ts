@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { isPromise } from 'node:util/types';
 import { KitError } from '../base/errors.ts';
 import { isInKit, textOf } from '../base/thrown.ts';
@@ -19,15 +19,15 @@ const USUAL = ['src/handlers/index.ts', 'src/handlers.ts'];
  * @throws KitError HANDLERS_UNUSABLE if there is no such file
  */
 export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
+  const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile();
   const files = (HANDLERS === undefined ? USUAL : [HANDLERS]).map((path) => resolve(projectFolder(), path));
-  const file = files.find((path) => existsSync(path));
+  const file = files.find(isFile);
   if (file !== undefined) return file;
-  const missing =
-    HANDLERS === undefined
-      ? `there are no handlers in ${projectFolder()}: it has neither ${USUAL.join(' nor ')}`
-      : `there is no ${files[0]}, which HANDLERS names`;
   const advice = `Name the module of your handlers in HANDLERS; a relative path begins at ${projectFolder()}`;
-  throw new KitError('HANDLERS_UNUSABLE', `${missing}. ${advice}. npx hookkit init writes a receiver`);
+  throw new KitError(
+    'HANDLERS_UNUSABLE',
+    `there is no file ${files.join(' or ')}. ${advice}. npx hookkit init writes a receiver`,
+  );
 }
 
 /**
@@ -66,23 +66,20 @@ const MEMBERS = ['settings', 'start', 'handlers', 'limits', 'routes', 'onDead'];
 export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
     return 'has both `app` and `handlers`: put the handlers into the app';
-  for (const [name, value] of Object.entries({ app, handlers }))
-    if (isPromise(value)) return `has a promise as \`${name}\`: await it`;
   const definition = app ?? { handlers };
-  if (!isObject(definition) || (app === undefined && !isObject(handlers)))
-    return 'has no object `handlers`, and no `app` as defineApp makes it';
+  if (!isObject(definition) || !isObject(definition.handlers))
+    return 'has no object `handlers`, and no `app` with one, as defineApp makes it; await a promise';
   const odd = Object.keys(definition).find((name) => !MEMBERS.includes(name));
   if (odd !== undefined) return `has an app with a member ${odd}, but its members are ${MEMBERS.join(', ')}`;
-  const { settings, handlers: given } = definition;
+  const { settings } = definition;
   if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
-  if (!isObject(given) || isPromise(given)) return 'has an app without an object `handlers`';
-  const mistake = mistakeInHandlers(given) ?? mistakeInLimits(definition);
+  const mistake = mistakeInHandlers(definition.handlers) ?? mistakeInLimits(definition);
   return mistake && `has ${mistake}`;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !isPromise(value);
 }
 
 /** `src/handlers/` for the index of that folder. */
@@ -91,15 +88,11 @@ function nameOf(file: string): string {
   return (path.startsWith('..') ? file : path).replace(/(?<=\/)index\.\w+$/, '');
 }
 
-/**
- * The error with its stack up to here. Of a syntax error, Node puts the line of code before it. For a missing module, Node also names
- * the module that imports it: that is this one.
- */
+/** The error with its stack up to here. Of a syntax error, Node puts the line of code before it. */
 function told(cause: unknown): string {
   const stack = cause instanceof SyntaxError ? String(cause.stack) : '';
   const code = stack.slice(0, Math.max(0, stack.indexOf(SyntaxError.name)));
-  const here = ` imported from ${fileURLToPath(import.meta.url)}`;
-  const lines = (code + textOf(cause)).replace(here, ' (HANDLERS names it)').split('\n');
+  const lines = (code + textOf(cause)).split('\n');
   const isOurs = (line: string) => /^ {4}at /.test(line) && (isInKit(line) || line.includes('/commander/'));
   return lines.filter((line) => !isOurs(line)).join('\n');
 }

@@ -89,13 +89,15 @@ export function onceOf(
     },
     /** The steps that have begun and not ended. */
     open: () => [...underWay.keys()],
-    /** From now on no step begins: the handler has returned. Resolves when no step is open, however they ended. */
-    async end(): Promise<void> {
+    /**
+     * From now on no step begins: the handler has returned. Resolves when no step is open, however they ended.
+     * @returns why the result of a step that ran cannot be stored: no retry may run that step again
+     */
+    async end(): Promise<string | undefined> {
       isClosed = true;
       while (underWay.size > 0) await Promise.allSettled(underWay.values());
+      return unstorable;
     },
-    /** Why the result of a step that ran cannot be stored: no retry may run that step again. */
-    unstorable: () => unstorable,
   };
 }
 

@@ -98,10 +98,7 @@ export async function appPages(
   const { default: express } = await import('express');
   const router = express.Router();
   await failing('routes', ctx.log, () => routes(router, { ...ctx, app }));
-  const paths = router.stack.flatMap(({ route }) => {
-    const answersGet = route?.stack.some(({ method }) => method === 'get');
-    return answersGet && typeof route?.path === 'string' ? route.path : [];
-  });
+  const paths = router.stack.flatMap(({ route }) => (route?.stack[0]?.method === 'get' ? route.path : []));
   const handler = express.Router();
   handler.use(express.urlencoded({ extended: false, limit: BODY_LIMIT }));
   handler.use(express.json({ limit: BODY_LIMIT }), router);

@@ -94,10 +94,9 @@ export async function runHandler(
     }
   });
   const open = steps.open().map((step) => JSON.stringify(step));
-  await steps.end();
+  const unstorable = await steps.end();
   const changes = endState();
   cancel();
-  const unstorable = steps.unstorable();
   if (unstorable !== undefined) return { type: 'dead', reason: unstorable };
   if (overdue !== undefined) return { type: 'timeout', reason: overdue };
   if (ended.type === 'error') return ended;

@@ -34,22 +34,18 @@ export function jsonTextOf(value: unknown, replacer?: Replacer): string {
  */
 export function exactJsonTextOf(value: unknown): string {
   return jsonTextOf(value, function (name, made) {
-    const isMember = name !== '' && !Array.isArray(this);
     const given: unknown = Reflect.get(this, name);
-    if (made === undefined ? isMember : isExact(made, given)) return made;
+    const isLeftOut = made === undefined && !Array.isArray(this);
+    // The toJSON of an invalid Date gives null.
+    if (isLeftOut || (made === null ? given === null : isJson(made))) return made;
     throw new TypeError(`${shown(made ?? given)} is no JSON value`);
   });
 }
 
-/** @param given the value before its toJSON was called: the toJSON of an invalid Date gives null */
-function isExact(made: unknown, given: unknown): boolean {
-  if (typeof made === 'number') return Number.isFinite(made);
-  if (typeof made !== 'object') return typeof made === 'string' || typeof made === 'boolean';
-  return made === null ? given === null : isPlain(made);
-}
-
-/** Whether an object is a list, or its members and nothing else, in this realm or another one, such as a test's. */
-function isPlain(value: object): boolean {
+/** Of objects, whether it is a list, or its members and nothing else, in this realm or another one, such as a test's. */
+function isJson(value: unknown): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value !== 'object') return Number.isFinite(value);
   const prototype = Object.getPrototypeOf(value);
   return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -102,11 +102,7 @@ export interface ClaimRequest {
   /** how many of those that became ready last */
   readonly newest: number;
   /** of these kinds, together no more than there is `room` for, `newest` of them as above; `unknown` is every kind that is not in the list */
-  readonly limits?: readonly {
-    readonly kinds: readonly string[];
-    readonly room: number;
-    readonly newest: number;
-  }[];
+  readonly limits?: readonly Readonly<{ kinds: readonly string[]; room: number; newest: number }>[];
   /** the name of the claiming instance */
   readonly owner: string;
   readonly leaseMs: number;
@@ -147,11 +143,8 @@ export interface StateValue {
   readonly value: string;
 }
 
-/** A change of the state of a resource. */
-export interface StateChange extends Pick<StateValue, 'name'> {
-  /** JSON; null deletes the name */
-  readonly value: string | null;
-}
+/** A change of the state of a resource: JSON, or null to delete the name. */
+export type StateChange = { readonly name: string; readonly value: string | null };
 
 /** A finished step of `ctx.once`. */
 export interface DoneStep {

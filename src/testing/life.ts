@@ -182,11 +182,10 @@ export class Life {
 
   /** The store as a process has it that may die before, during and after each call. */
   #mortal(store: EventStore): EventStore {
-    const { queue, quarantine, secrets, reports } = store;
+    const { queue, secrets, reports } = store;
     return {
       ...store,
       queue: this.#mortalSubject(queue),
-      quarantine: this.#mortalSubject(quarantine),
       secrets: this.#mortalSubject(secrets),
       reports: this.#mortalSubject(reports),
     };

@@ -387,8 +387,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'limits: a quarter of their places goes to the newest': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'newest: Math.floor(due + room * NEWEST)',
-    mutant: 'newest: 0',
+    original: 'Math.floor(limit.due + limit.room * NEWEST)',
+    mutant: '0',
     suite: 'test/testing/test-receiver.test.ts',
     tests: 'a backlog of its limit',
   },

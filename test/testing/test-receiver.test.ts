@@ -414,7 +414,7 @@ test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
   [{ handlers: {} }, 'has both `app` and `handlers`'],
-  [{ app: Promise.resolve({ handlers: {} }) }, 'has a promise as `app`: await it'],
+  [{ app: Promise.resolve({ handlers: {} }) }, 'has no object `handlers`'],
   [{ app: defineApp({ limits: { cms: 2 }, handlers: {} }) }, 'has a limit for cms, but the kinds are '],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },

@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
-import { type Config, loadConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import type { StartContext } from '../../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../../dispatch/load-handlers.ts';
 import { refusalOf } from '../../replay/compose.ts';
@@ -20,7 +20,7 @@ import type { Start } from '../../testing/every-crash.ts';
 import type { KitOptions } from '../../testing/kit-options.ts';
 import type { TestReceiver } from '../../testing/test-receiver.ts';
 import { watchLoop } from '../loop-watch.ts';
-import { probability, wholeNumber } from '../options.ts';
+import { configOf, probability, wholeNumber } from '../options.ts';
 import { line, onStderr, print, printJson, say } from '../output.ts';
 import { loadingOnly } from '../with-handlers.ts';
 
@@ -67,7 +67,7 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
     throw new KitError('INPUT_INVALID', `no line of ${file} expects anything: --update writes what comes`);
   if (update && out === file && !events[0]?.place?.startsWith('line'))
     throw new KitError('INPUT_INVALID', `${file} has no line for each expectation: give --out FILE`);
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   for (const { body, place } of events) {
     const refusal = refusalOf(Buffer.from(body), config.BODY_LIMIT);
     if (refusal !== undefined)

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
-import { loadConfig } from '../../config.ts';
 import { withDatabase } from '../../store/open.ts';
-import { FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { configOf, FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
 import { print, printJson, progress, say } from '../output.ts';
 
 type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: true };
@@ -29,7 +28,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
   const filter = filterOf(flags);
   const isMeant = all || dryRun || FILTER_FLAGS.some((name) => command.getOptionValue(name) !== undefined);
   if (!isMeant) throw new KitError('INPUT_INVALID', 'this would dismiss everything: give a filter, or --all');
-  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withDatabase(configOf(command), async (store) => {
     if (dryRun) {
       const { dismissible } = await store.queue.tally(filter);
       if (json) return printJson({ dry_run: true, dismissible });

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { plural } from '../../base/text.ts';
-import { loadConfig } from '../../config.ts';
 import { exportRecording, redactionKey, writeWholeFile } from '../../replay/export-recording.ts';
 import { withReader } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { interruptible } from '../interruptible.ts';
-import { type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { configOf, type FilterFlags, filterOf, withFilter } from '../options.ts';
 import { onStderr, say, writeOn } from '../output.ts';
 
 type Flags = FilterFlags & { out?: string; redact?: true; redactKeyFile?: string };
@@ -26,7 +25,7 @@ async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: F
   const ownKey = redact ? randomBytes(32) : undefined;
   const redactKey = keyFile === undefined ? ownKey : redactionKey(await readSecret(keyFile), keyFile);
   const toFile = out !== undefined && out !== '-';
-  const { exported, pruned } = await withReader(loadConfig(command.optsWithGlobals()), (store) =>
+  const { exported, pruned } = await withReader(configOf(command), (store) =>
     interruptible('the recording is not complete', (signal) => {
       const how = { filter, redactKey, listener: onStderr, signal };
       const exporting = async (write: (lines: string) => Promise<void>) => {
@@ -37,8 +36,7 @@ async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: F
       return toFile ? writeWholeFile(out, exporting) : exporting(writeOn);
     }),
   );
-  if (pruned > 0)
-    say(`left out: ${plural(pruned, 'event whose body was', 'events whose bodies were')} pruned`);
+  if (pruned > 0) say(`left out, as pruned: ${plural(pruned, 'event')}`);
   if (exported === 0) say('no event matches: the recording is empty');
   if (toFile) say(`${plural(exported, 'event')} exported to ${out}`);
 }

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { headlineOf } from '../../base/thrown.ts';
-import { loadConfig } from '../../config.ts';
 import type { StoredEvent, StoreReader } from '../../store/event-store.ts';
 import { withReader } from '../../store/open.ts';
 import { eventJson, iso, wholeEventJson } from '../../store/queue/lists/event-json.ts';
-import { type FilterFlags, filterOf, idOfEvent, wholeNumber, withFilter } from '../options.ts';
+import { configOf, type FilterFlags, filterOf, idOfEvent, wholeNumber, withFilter } from '../options.ts';
 import { beginning, members, printJson, say, table, write } from '../output.ts';
 
 type Flags = FilterFlags & { limit: number; before?: string; json?: true };
@@ -30,7 +29,7 @@ export function addListAndShow(events: Command): void {
 
 async function list({ limit, before, json, ...flags }: Flags, command: Command): Promise<void> {
   const filter = filterOf(flags);
-  await withReader(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withReader(configOf(command), async (store) => {
     if (before !== undefined) await requiredEvent(store, before);
     const found: StoredEvent[] = [];
     let after = before;
@@ -65,7 +64,7 @@ export function eventTable(events: readonly StoredEvent[]): string {
 }
 
 async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
-  await withReader(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withReader(configOf(command), async (store) => {
     const event = (await wholeEventJson(store, id)) ?? unknownEvent(id);
     if (json) return printJson(event);
     const { history, ...shown } = event;

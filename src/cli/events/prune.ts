@@ -2,11 +2,10 @@ import type { Command } from 'commander';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
-import { loadConfig } from '../../config.ts';
 import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
-import { type FilterFlags, filterOf, lengthOfTime, withFilter } from '../options.ts';
+import { configOf, type FilterFlags, filterOf, lengthOfTime, withFilter } from '../options.ts';
 import { print, printJson, progress } from '../output.ts';
 
 type Flags = FilterFlags & { olderThan: number; dryRun?: true; json?: true };
@@ -34,7 +33,7 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Comm
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
     throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned`);
   const before = systemClock.now() - olderThan;
-  await withDatabase(loadConfig(command.optsWithGlobals()), async (store) => {
+  await withDatabase(configOf(command), async (store) => {
     const stage = progress('pruned');
     let pruned = 0;
     for await (const page of pagesOf(store, filter)) {
@@ -46,11 +45,7 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Comm
     }
     stage[Symbol.dispose]();
     if (json) return printJson({ pruned, dry_run: dryRun === true });
-    await print(
-      dryRun
-        ? `${plural(pruned, 'event')} would be pruned`
-        : `${plural(pruned, 'event was', 'events were')} pruned`,
-    );
+    await print(`${plural(pruned, 'event')} ${dryRun ? 'would be pruned' : 'pruned'}`);
   });
 }
 

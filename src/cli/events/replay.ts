@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
-import { type Config, loadConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { ENDS } from '../../replay/recording-lines.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
@@ -40,6 +40,7 @@ interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation {
   readonly concurrency?: number;
 }
 
+const HANDLED_ANYWAY = 'pending or running, and will be handled anyway';
 const TO_HANDLERS = ['dryRun', 'resetSteps', 'run', 'expect', 'failOn'];
 const OVER_HTTP = ['from', 'secretFile', 'speed', 'shuffle', 'seed', 'duplicate', 'concurrency', 'asNew'];
 
@@ -75,8 +76,7 @@ export function addReplay(events: Command): void {
 /** A factor of speed; `max` is Infinity. */
 function speed(text: string): number {
   const factor = text === 'max' ? Infinity : Number(text);
-  if (factor > 0) return factor;
-  throw new InvalidArgumentError('It must be a factor such as 1, 10 or 0.5, or max.');
+  return options.valid(factor > 0 ? factor : undefined, 'a factor such as 1, 10 or 0.5, or max');
 }
 
 async function replay(flags: Flags, command: Command): Promise<void> {
@@ -87,7 +87,7 @@ async function replay(flags: Flags, command: Command): Promise<void> {
     throw new KitError('INPUT_INVALID', 'an option of a replay over HTTP needs --to');
   if (![...options.FILTER_FLAGS, 'all', 'dryRun', 'from'].some(isGiven))
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
-  const config = loadConfig(command.optsWithGlobals());
+  const config = options.configOf(command);
   const replay = { config, flags, filter };
   if (to) return overHttp(replay, to);
   if (dryRun) return withReader(config, (store) => showReset(store, replay));
@@ -122,8 +122,7 @@ async function showReset(store: StoreReader, { flags, filter }: Replay): Promise
   } else {
     await print(`${plural(replayable, 'event')} would be replayed, the first of them:`);
     if (first.length > 0) await write(eventTable(first));
-    if (underWay > 0)
-      say(`${plural(underWay, 'more is', 'more are')} pending or running, and will be handled anyway`);
+    if (underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
     if (pruned > 0) say(`${plural(pruned, 'more was', 'more were')} pruned, and cannot be replayed`);
   }
   if (replayable + underWay === 0) refuseNothing(flags, pruned);
@@ -138,7 +137,7 @@ async function reset(store: EventStore, { config, flags, filter, dispatcher }: R
     const result = await toHandlers.replayToHandlers(store, how);
     const { replayed, underWay, isCut, ends } = result;
     if (signal.aborted && (isCut || ends)) {
-      say(`${plural(replayed, 'event was', 'events were')} reset`);
+      say(`${plural(replayed, 'event')} reset`);
       signal.throwIfAborted();
     }
     if (replayed + underWay === 0) refuseNothing(flags, await store.queue.count(filter));
@@ -149,16 +148,11 @@ async function reset(store: EventStore, { config, flags, filter, dispatcher }: R
 
 async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags): Promise<void> {
   const { replayed, underWay, ends } = result;
-  if (!ends && underWay > 0)
-    say(
-      `${plural(underWay, 'more was', 'more were')} pending or running already, and will be handled anyway`,
-    );
+  if (!ends && underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
   const waiting = underWay > 0 && { under_way: underWay };
   if (json) return printJson({ replayed, ...waiting, ...Object.fromEntries(ends ?? []) });
   if (ends) return write(countTable(['status', 'events'], ends));
-  await print(
-    `${plural(replayed, 'event was', 'events were')} reset to pending: the server begins within two seconds`,
-  );
+  await print(`${plural(replayed, 'event')} reset to pending: the server begins within two seconds`);
 }
 
 /** Sends events of the database, or of a recording, to a receiver. */
@@ -175,17 +169,15 @@ async function overHttp({ config, flags, filter }: Replay, to: URL): Promise<voi
       ? await replayOverHttp(await recordingSource(recording, { filter, isReadTwice: asNew, signal }), how)
       : await withReader(config, (store) => replayOverHttp(databaseSource(store, filter), how));
     const counts = countTable(['answer', 'notifications'], answers.counts);
-    if (signal.aborted)
-      say(`${plural(answers.sent, 'notification was', 'notifications were')} sent and answered:\n${counts}`);
+    if (signal.aborted) say(`sent and answered: ${plural(answers.sent, 'notification')}\n${counts}`);
     signal.throwIfAborted();
     if (answers.counts.size === 0) refuseNothing(flags, answers.pruned);
-    if (answers.pruned > 0)
-      say(`left out: ${plural(answers.pruned, 'event whose body was', 'events whose bodies were')} pruned`);
+    if (answers.pruned > 0) say(`left out, as pruned: ${plural(answers.pruned, 'event')}`);
     await (flags.json ? printJson(Object.fromEntries(answers.counts)) : write(counts));
     if (answers.unwanted > 0)
       throw new KitError(
         'REPLAY_FAILED',
-        `${plural(answers.unwanted, 'notification was', 'notifications were')} not answered with 200`,
+        `not answered with 200: ${plural(answers.unwanted, 'notification')}`,
       );
   });
 }

@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { urlOf } from '../../base/http-server.ts';
-import { type Config, loadConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { refusalOf, webhookOf } from '../../replay/compose.ts';
 import type { SigningKeys } from '../../replay/receiver-client.ts';
 import type { Fault } from '../../replay/send-one.ts';
 import { hasDatabase, withDatabase } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
-import { type BodyFlags, bodyOf, receiverUrl, withBody } from '../options.ts';
+import { type BodyFlags, bodyOf, configOf, receiverUrl, withBody } from '../options.ts';
 import { line, members, printJson, write } from '../output.ts';
 
 type Flags = BodyFlags & { to?: URL; secretFile?: string; asIs?: true; fault?: Fault; json?: true };
@@ -42,7 +42,7 @@ async function send(flags: Flags, command: Command): Promise<void> {
   // Loaded only here: the other commands for events need no HTTP client.
   const { CHANGES_BODY, checkAnswer, sendNotification } = await import('../../replay/send-one.ts');
   const { wordOf } = await import('../../replay/receiver-client.ts');
-  const config = loadConfig(command.optsWithGlobals());
+  const config = configOf(command);
   const { fault, asIs, json, to = ownUrl(config) } = flags;
   if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
     throw new KitError('INPUT_INVALID', `--fault ${fault} changes the body, and --as-is leaves it`);

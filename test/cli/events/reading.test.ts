@@ -153,12 +153,12 @@ test('removes what ended long enough ago and the filter means, in steps, and not
   await desk().fill(450, 3);
   await (await desk().store()).queue.record(verified());
   const tooYoung = await desk().events(['prune', '--older-than', '1h']);
-  expect(tooYoung).toMatchObject({ code: 0, stdout: '0 events were pruned\n' });
+  expect(tooYoung).toMatchObject({ code: 0, stdout: '0 events pruned\n' });
   await endedEarlier(2);
   const filter = ['prune', '--older-than', '1ms', '--resource', 'media:media001'];
   expect((await desk().events([...filter, '--dry-run'])).stdout).toBe('150 events would be pruned\n');
   expect(await bodies()).toBe(451);
-  expect((await desk().events(filter)).stdout).toBe('150 events were pruned\n');
+  expect((await desk().events(filter)).stdout).toBe('150 events pruned\n');
   expect(await bodies()).toBe(301);
   expect(await (await desk().store()).queue.count({ resource: 'media:media001' })).toBe(150);
   const rest = await desk().events(['prune', '--older-than', '1ms', '--json']);
