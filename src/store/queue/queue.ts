@@ -48,15 +48,13 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
    */
   const tally = async (filter: EventFilter, steps = Infinity) => {
     const sum = { events: 0, replayable: 0, underWay: 0, dismissible: 0, isAll: false };
+    const stretch = (after: string | undefined) => calls.tallied({ filter, after });
     let left = steps;
-    for await (const step of stepsFrom(undefined, (after: string | undefined) =>
-      calls.tallied({ filter, after }),
-    )) {
+    for await (const step of stepsFrom(undefined, stretch)) {
       for (const name of ['events', 'replayable', 'underWay', 'dismissible'] as const)
         sum[name] += step[name];
       sum.isAll = step.next === undefined;
-      left--;
-      if (left === 0) break;
+      if (--left === 0) break;
     }
     return sum;
   };
@@ -157,12 +155,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
         }
       } finally {
         // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
+        const release = () => calls.release({ heldBy });
         let ready = 0;
-        for (
-          let step = await calls.release({ heldBy });
-          step.length > 0;
-          step = await calls.release({ heldBy })
-        ) {
+        for (let step = await release(); step.length > 0; step = await release()) {
           ready += step.length;
           await onReady?.(ready);
         }
