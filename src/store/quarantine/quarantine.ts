@@ -20,7 +20,7 @@ export function quarantineOn(
   clock: Clock,
 ) {
   const calls = { ...reader, ...callsOf(quarantineOperations, engine.write) };
-  const entries = keepingOn(calls);
+  const keep = keepingOn(calls);
   return {
     ...calls,
 
@@ -30,7 +30,7 @@ export function quarantineOn(
      * @returns how many entries were lost for lack of room, this one or others
      */
     add: (entry: ToQuarantine, maxBytes: number): Promise<number> =>
-      entries.add({ ...entryOf(entry, clock.now()), maxBytes }),
+      keep({ ...entryOf(entry, clock.now()), maxBytes }),
 
     /** Removes entries for good. @returns how many */
     async drop(which: Dropping): Promise<number> {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine, type StoreOptions } from '../engine.ts';
-import { Gathered } from '../gathered.ts';
+import { gathered } from '../gathered.ts';
 import type {
   BulkOptions,
   Changed,
@@ -82,13 +82,13 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
 /** Events and their lanes, from record to prune. */
 export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit = () => {} }: StoreOptions) {
   const calls = callsOf(queueOperations, engine.write);
-  const records = new Gathered(async (list: readonly Arrival[]) => {
+  const record = gathered(async (list: readonly Arrival[]) => {
     const began = clock.monotonic();
     const isNew = await calls.record({ list });
     onCommit(clock.monotonic() - began);
     return isNew;
   });
-  const settlements = new Gathered((list: readonly Settling[]) => calls.settle({ list }));
+  const settle = gathered((list: readonly Settling[]) => calls.settle({ list }));
   let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
@@ -114,7 +114,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
 
     /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
     async record(notification: VerifiedNotification, receivedAt = clock.now()): Promise<Recorded> {
-      const isNew = await records.add({ ...notification, receivedAt, deliveries: 1 });
+      const isNew = await record({ ...notification, receivedAt, deliveries: 1 });
       if (isNew) tellRecorded();
       return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
     },
@@ -123,7 +123,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     settle(claim: Claim, settlement: Settlement) {
       const { lease, resource, seq, starts: attempt, replays: replay } = claim;
       const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
-      return settlements.add({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
+      return settle({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
     },
 
     /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
