@@ -55,7 +55,7 @@ onPostgres('a start', (stage) => {
         message: expect.stringContaining(`sslmode=${mode}`),
       });
     await expect(opened(`${stage.url}?sslmode=require`)).rejects.toMatchObject({
-      message: expect.stringContaining('server does not support SSL connections'),
+      message: expect.stringContaining('the server has no TLS'),
     });
   });
 

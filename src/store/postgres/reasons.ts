@@ -46,6 +46,8 @@ export function reasonOf(error: unknown): string {
   const [message, code] = [messageOf(first), codeOf(first)];
   if (/client password must be a/.test(message))
     return 'the server asks for a password, and none is given: set PGPASSWORD, or write a password file';
+  if (message === 'The server does not support SSL connections')
+    return 'the server has no TLS: set ssl = on there, or sslmode=disable';
   const reason = ADVICE[code ?? ''] ?? (message || 'no connection');
   return code === undefined ? reason : `${reason} (${code})`;
 }

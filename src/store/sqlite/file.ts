@@ -51,10 +51,11 @@ function strangerTo(file: string): string | undefined {
  */
 export function lossAt(path: string): string | undefined {
   const isFile = isThere(path);
-  const stranger = strangerTo(isFile ? fs.realpathSync(path) : resolve(path));
+  const real = isFile ? fs.realpathSync(path) : resolve(path);
+  const stranger = strangerTo(real);
   if (stranger !== undefined) return replaced(path, ` by process ${stranger}`);
   if (isFile && fs.statSync(path).size > 0) return undefined;
-  const log = `${isFile ? fs.realpathSync(path) : path}-wal`;
+  const log = `${real}-wal`;
   const anew = 'to start with an empty database instead, stop the server, and';
   if (fs.statSync(log, { throwIfNoEntry: false })?.size)
     return `${path} is ${isFile ? 'empty' : 'not there'}, although its log is there (${log}), which may have acknowledged notifications that are in no other file: put the database back that the log is of; ${anew} move the log away`;
@@ -87,6 +88,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /^database (schema |table )?is locked/,
     'other programs use it, and fuser lists them: wait for them, or end them',
   ],
+  [/^database or disk is full/, 'make room on its disk'],
   [/^file is .*not a database|malformed/, 'restore a backup, or set another path in DATABASE_URL'],
 ];
 
