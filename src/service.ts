@@ -7,8 +7,8 @@ import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import type { Admin } from './observer.ts';
 import { admissionsOf } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
-import { Keyring } from './receiver/keyring.ts';
-import { Quarantine } from './receiver/quarantine.ts';
+import { keyringOf } from './receiver/keyring.ts';
+import { quarantineOf } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { keepFor } from './store/queue/retention.ts';
 
@@ -55,11 +55,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   ends.defer(() => store.close());
   const parts = { config, store, clock, log, isDev, observer: admin?.observer };
 
-  const keyring = new Keyring(parts);
+  const keyring = keyringOf(parts);
   const admissions = admissionsOf({ ...parts, keyring });
   ends.defer(await keyring.start(admissions.admit));
-  const quarantine = new Quarantine({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
-  ends.defer(() => quarantine.stop());
+  const quarantine = quarantineOf({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
+  ends.defer(quarantine.stop);
 
   const opened = await openApp(app, parts);
   ends.defer(() => opened.close()); // after the last handler

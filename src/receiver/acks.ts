@@ -1,5 +1,5 @@
 import { type Clock, type MonotonicClock, within } from '../base/clock.ts';
-import { isUnavailable, KitError } from '../base/errors.ts';
+import { KitError } from '../base/errors.ts';
 import type { Queue, Recorded, VerifiedNotification } from '../store/event-store.ts';
 
 /** `/readyz` says 503 once an ack has waited for longer: senders give up after some ten seconds. */
@@ -10,8 +10,6 @@ const LATE = new KitError(
   'STORE_UNAVAILABLE',
   'the store has not committed within 8 s: see what locks the database, or slows its disk down',
 );
-/** So long a failed ack counts more than our own ping: on a nearly full disk the small commit of a ping may still succeed. */
-const REMEMBERED_MS = 5000;
 
 /** Whether the store commits a ping within a second. @throws KitError STORE_UNAVAILABLE if it cannot */
 export async function commits(queue: Pick<Queue, 'ping'>, clock: Clock): Promise<boolean> {
@@ -23,8 +21,6 @@ export async function commits(queue: Pick<Queue, 'ping'>, clock: Clock): Promise
 export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicClock) {
   /** acks whose commits have not ended, the oldest first */
   const waiting = new Set<{ readonly began: number }>();
-  /** the last commit that failed, if none succeeded since */
-  let failure: { readonly at: number; readonly error: unknown } | undefined;
 
   return {
     /** How many acks wait for their commits, those included that were answered 503 meanwhile. */
@@ -45,27 +41,15 @@ export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicCl
         cancel();
         waiting.delete(ack);
       };
-      queue.record(notification).then(
-        (recorded) => {
-          end();
-          failure = undefined;
-          resolve(recorded);
-        },
-        (error) => {
-          end();
-          if (isUnavailable(error)) failure = { at: clock.monotonic(), error };
-          reject(error);
-        },
-      );
+      queue.record(notification).finally(end).then(resolve, reject);
       return promise;
     },
 
     /**
      * Whether acks come soon: none has waited for longer than a second, and the store commits within one.
-     * @throws KitError STORE_UNAVAILABLE if the store cannot commit, or failed to record an ack within the last 5 s
+     * @throws KitError STORE_UNAVAILABLE if the store cannot commit
      */
     async areReady(): Promise<boolean> {
-      if (failure && clock.monotonic() - failure.at < REMEMBERED_MS) throw failure.error;
       const [oldest] = waiting;
       const isHeldUp = oldest !== undefined && clock.monotonic() - oldest.began > PATIENCE_MS;
       return !isHeldUp && commits(queue, clock);

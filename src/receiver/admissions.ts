@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts';
 import { parseBody } from '../notification/json.ts';
 import { verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
-import { Keyring, type KeyringConfig } from './keyring.ts';
+import { type Keyring, type KeyringConfig, keyringOf } from './keyring.ts';
 
 /** How many entries are read, verified and recorded in one step. Between two steps the process answers requests. */
 const PAGE = 50;
@@ -44,7 +44,7 @@ export async function admitQuarantined(
  * @returns how many were admitted
  */
 export async function admitWaiting(store: EventStore, config: KeyringConfig, webhook?: string) {
-  const keyring = new Keyring({ store, clock: systemClock, config, log: { error() {} } });
+  const keyring = keyringOf({ store, clock: systemClock, config, log: { error() {} } });
   await keyring.refresh();
   return admitQuarantined(store, keyring, webhook === undefined ? undefined : [webhook]);
 }

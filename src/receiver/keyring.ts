@@ -23,89 +23,86 @@ interface KeyringOptions {
   readonly config: KeyringConfig;
 }
 
+export type Keyring = ReturnType<typeof keyringOf>;
+
 /** The live keys of every webhook, in memory, kept in step with the store. */
-export class Keyring {
-  readonly #options: KeyringOptions;
-  /** the key of WEBHOOK_SECRET, if it is set */
-  readonly #fallback: readonly KeyObject[];
+export function keyringOf({ store, clock, log, config }: KeyringOptions) {
   /** stored secrets by webhook; an empty list if all secrets of a webhook are retired */
-  #held: ReadonlyMap<string, readonly Held[]> = new Map();
+  let stored: ReadonlyMap<string, readonly Held[]> = new Map();
   /** secrets of which the log has said that they verify nothing */
-  readonly #refused = new Set<string>();
+  const refused = new Set<string>();
   /** a read that has not begun yet */
-  #next: Promise<void> | undefined;
-  #rest = Promise.resolve();
-  #onAdded: (webhooks: readonly string[]) => void = () => {};
+  let next: Promise<void> | undefined;
+  let rest = Promise.resolve();
+  let tellAdded: (webhooks: readonly string[]) => void = () => {};
 
-  constructor(options: KeyringOptions) {
-    this.#options = options;
-    const { WEBHOOK_SECRET: secret } = options.config;
-    const serves = secret !== undefined && this.#serves({ setting: 'WEBHOOK_SECRET' }, secret);
-    this.#fallback = serves ? [keyOf(secret)] : [];
-  }
+  const serves = (whose: object, secret: string): boolean => {
+    if (!isSeededInPublic(secret, config)) return true;
+    if (!refused.has(secret))
+      log.error(whose, 'this secret verifies nothing: it begins with mock-, so anybody can compute it');
+    refused.add(secret);
+    return false;
+  };
 
-  /**
-   * Reads all secrets, and from then on again every second.
-   * @param onAdded told of the webhooks of which a later read finds new secrets
-   * @returns a function that ends it
-   */
-  async start(onAdded: (webhooks: readonly string[]) => void): Promise<() => void> {
-    await this.refresh();
-    this.#onAdded = onAdded;
-    const next = () => POLL_MS; // after an error, too: the log of refused requests says what is wrong
-    return repeat(this.#options.clock, POLL_MS, () => this.refresh().then(next, next));
-  }
+  const { WEBHOOK_SECRET: secret } = config;
+  const hasFallback = secret !== undefined && serves({ setting: 'WEBHOOK_SECRET' }, secret);
+  const fallback: readonly KeyObject[] = hasFallback ? [keyOf(secret)] : [];
 
-  /** The keys that verify a webhook's notifications now. */
-  keysFor(webhookId: string): readonly KeyObject[] {
-    const held = this.#held.get(webhookId);
-    if (!held) return this.#fallback;
-    const now = this.#options.clock.now();
-    return held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now).map(({ key }) => key);
-  }
-
-  /** The webhooks that have a key. With WEBHOOK_SECRET it is one undefined, which stands for any webhook. */
-  webhooks(): readonly (string | undefined)[] {
-    if (this.#fallback.length > 0) return [undefined];
-    return [...this.#held.keys()].filter((webhook) => this.keysFor(webhook).length > 0);
-  }
-
-  /** Reads the secrets again, in a read that begins after this call. All calls before that beginning share the read. */
-  refresh(): Promise<void> {
-    this.#next ??= this.#rest.then(() => {
-      this.#next = undefined;
-      const read = this.#read();
-      const rest = () => new Promise<void>((resolve) => void this.#options.clock.after(GAP_MS, resolve));
-      this.#rest = read.then(rest, rest);
-      return read;
-    });
-    return this.#next;
-  }
-
-  async #read(): Promise<void> {
-    const { clock, store } = this.#options;
+  const read = async (): Promise<void> => {
     const now = clock.now();
-    const held = new Map<string, Held[]>();
+    const found = new Map<string, Held[]>();
     const added = new Set<string>();
     for (const { webhookId, secret, retireAt } of await store.secrets.all()) {
-      const keys = held.get(webhookId) ?? [];
-      held.set(webhookId, keys);
+      const keys = found.get(webhookId) ?? [];
+      found.set(webhookId, keys);
       const isRetired = retireAt !== undefined && retireAt <= now;
-      if (isRetired || secret === '' || !this.#serves({ webhook: webhookId }, secret)) continue;
-      const known = this.#held.get(webhookId)?.find((one) => one.secret === secret);
+      if (isRetired || secret === '' || !serves({ webhook: webhookId }, secret)) continue;
+      const known = stored.get(webhookId)?.find((one) => one.secret === secret);
       if (!known) added.add(webhookId);
       keys.push({ secret, retireAt, key: known?.key ?? keyOf(secret) });
     }
-    this.#held = held;
-    if (added.size > 0) this.#onAdded([...added]);
-  }
+    stored = found;
+    if (added.size > 0) tellAdded([...added]);
+  };
 
-  #serves(whose: object, secret: string): boolean {
-    const { config, log } = this.#options;
-    if (!isSeededInPublic(secret, config)) return true;
-    if (!this.#refused.has(secret))
-      log.error(whose, 'this secret verifies nothing: it begins with mock-, so anybody can compute it');
-    this.#refused.add(secret);
-    return false;
-  }
+  /** Reads the secrets again, in a read that begins after this call. All calls before that beginning share the read. */
+  const refresh = (): Promise<void> => {
+    next ??= rest.then(() => {
+      next = undefined;
+      const reading = read();
+      const gap = () => new Promise<void>((resolve) => void clock.after(GAP_MS, resolve));
+      rest = reading.then(gap, gap);
+      return reading;
+    });
+    return next;
+  };
+
+  /** The keys that verify a webhook's notifications now. */
+  const keysFor = (webhookId: string): readonly KeyObject[] => {
+    const held = stored.get(webhookId);
+    if (!held) return fallback;
+    const now = clock.now();
+    return held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now).map(({ key }) => key);
+  };
+
+  return {
+    refresh,
+    keysFor,
+
+    /**
+     * Reads all secrets, and from then on again every second.
+     * @param onAdded told of the webhooks of which a later read finds new secrets
+     * @returns a function that ends it
+     */
+    async start(onAdded: typeof tellAdded): Promise<() => void> {
+      await refresh();
+      tellAdded = onAdded;
+      const again = () => POLL_MS; // after an error, too: the log of refused requests says what is wrong
+      return repeat(clock, POLL_MS, () => refresh().then(again, again));
+    },
+
+    /** The webhooks that have a key. With WEBHOOK_SECRET it is one undefined, which stands for any webhook. */
+    webhooks: (): readonly (string | undefined)[] =>
+      hasFallback ? [undefined] : [...stored.keys()].filter((webhook) => keysFor(webhook).length > 0),
+  };
 }

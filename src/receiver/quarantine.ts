@@ -28,61 +28,57 @@ const COUNT_MS = 1000;
 const FULL =
   'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
 
+export type Quarantine = ReturnType<typeof quarantineOf>;
+
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
-export class Quarantine {
-  readonly #options: QuarantineOptions;
-  readonly #waiting = new Set<Promise<void>>();
+export function quarantineOf({ store, keyring, clock, log, maxBytes }: QuarantineOptions) {
+  const waiting = new Set<Promise<void>>();
   /** how many notifications were lost since the log last said so, and why the store could not keep some of them */
-  #lost = 0;
-  #error: string | undefined;
+  let lost = 0;
+  let error: string | undefined;
 
-  constructor(options: QuarantineOptions) {
-    this.#options = options;
-  }
+  const count = async (): Promise<void> => {
+    if (lost === 0) return;
+    const n = lost;
+    log.warn({ lost, error }, FULL);
+    lost = 0;
+    error = undefined;
+    await store.quarantine.countLost({ n }).catch(() => {}); // the log has them
+  };
 
-  /** Keeps a notification that was refused since no known secret explains its signature, if nothing else is wrong with it. */
-  add({ token, body }: Unverified, source: string): void {
-    const { text, value } = body;
-    if (this.#options.maxBytes === 0) return;
-    if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
-    if (parsePayload(value).type !== 'known' || claimsRefusal(token, body)) return;
-    if (this.#waiting.size >= MOST_WAITING) return void this.#lose(1);
-    const kept = this.#keep({ ...toVerified(value, text), token, source }, body);
-    this.#waiting.add(kept);
-    kept.finally(() => this.#waiting.delete(kept));
-  }
+  const lose = (more: number): void => {
+    if (lost === 0 && more > 0) clock.after(COUNT_MS, count);
+    lost += more;
+  };
 
-  /** Waits for entries whose commit is under way, and counts the lost ones: a second at most, as the store may not answer. */
-  async stop(): Promise<void> {
-    const ended = Promise.all(this.#waiting).then(() => this.#count());
-    await within(this.#options.clock, COUNT_MS, ended);
-  }
-
-  async #keep(entry: ToQuarantine, body: ParsedBody): Promise<void> {
-    const { store, keyring, maxBytes } = this.#options;
+  const keep = async (entry: ToQuarantine, body: ParsedBody): Promise<void> => {
     try {
-      const lost = await store.quarantine.add(entry, maxBytes);
-      if (lost > 0) this.#lose(lost);
+      lose(await store.quarantine.add(entry, maxBytes));
       // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
       const keys = keyring.keysFor(entry.webhookId);
       if (!verifyNotification(entry.token, body, keys)) await store.quarantine.admit(entry.token);
-    } catch (error) {
-      this.#lose(1, messageOf(error));
+    } catch (cause) {
+      error = messageOf(cause);
+      lose(1);
     }
-  }
+  };
 
-  #lose(lost: number, error = this.#error): void {
-    if (this.#lost === 0) this.#options.clock.after(COUNT_MS, () => this.#count());
-    this.#lost += lost;
-    this.#error = error;
-  }
+  return {
+    /** Keeps a notification that was refused since no known secret explains its signature, if nothing else is wrong with it. */
+    add({ token, body }: Unverified, source: string): void {
+      const { text, value } = body;
+      if (maxBytes === 0) return;
+      if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
+      if (parsePayload(value).type !== 'known' || claimsRefusal(token, body)) return;
+      if (waiting.size >= MOST_WAITING) return void lose(1);
+      const kept = keep({ ...toVerified(value, text), token, source }, body);
+      waiting.add(kept);
+      kept.finally(() => waiting.delete(kept));
+    },
 
-  async #count(): Promise<void> {
-    const [lost, error] = [this.#lost, this.#error];
-    if (lost === 0) return;
-    this.#lost = 0;
-    this.#error = undefined;
-    this.#options.log.warn({ lost, error }, FULL);
-    await this.#options.store.quarantine.countLost({ n: lost }).catch(() => {}); // the log has them
-  }
+    /** Waits for entries whose commit is under way, and counts the lost ones: a second at most, as the store may not answer. */
+    async stop(): Promise<void> {
+      await within(clock, COUNT_MS, Promise.all(waiting).then(count));
+    },
+  };
 }

@@ -1,12 +1,8 @@
-import type { DatabaseSize, Engine, StoreOptions } from './engine.ts';
-import {
-  type QuarantineFacade,
-  type QuarantineReader,
-  quarantineOn,
-  quarantineReaderOn,
-} from './quarantine/quarantine.ts';
+import { callsOf, type DatabaseSize, type Engine, type StoreOptions } from './engine.ts';
+import { quarantineReads } from './quarantine/lists/entries.ts';
+import { type QuarantineFacade, type QuarantineReader, quarantineOn } from './quarantine/quarantine.ts';
 import { type Queue, type QueueReader, queueOn, queueReaderOn } from './queue/queue.ts';
-import { type Reports, type ReportsReader, reportsOn, reportsReaderOn } from './reports/reports.ts';
+import { type Reports, type ReportsReader, reportReads, reportsOn } from './reports/reports.ts';
 import type { Secrets } from './secrets/vault.ts';
 
 export type { DatabaseSize } from './engine.ts';
@@ -50,8 +46,8 @@ export function readerOn(engine: Engine): StoreReader {
   };
   return {
     queue: queueReaderOn(engine),
-    quarantine: quarantineReaderOn(engine),
-    reports: reportsReaderOn(engine),
+    quarantine: callsOf(quarantineReads, engine.read),
+    reports: callsOf(reportReads, engine.read),
     size: () => engine.size(),
     close,
     [Symbol.asyncDispose]: close,

@@ -12,7 +12,7 @@ import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import { LocalServer } from '../mock/mock-provider.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
-import { Keyring } from '../receiver/keyring.ts';
+import { keyringOf } from '../receiver/keyring.ts';
 import type { Claim, DoneStep, EventStore, VerifiedNotification } from '../store/event-store.ts';
 import { LeftBehind } from './left-behind.ts';
 import { inTimeOf, routeTimers } from './virtual-timers.ts';
@@ -110,7 +110,7 @@ export class Life {
     const running = { ...app, handlers, statuses: statuses(), onDead: told };
     const dispatcher = new Dispatcher({ ...parts, config, app: running, random: () => 0.5 });
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.
-    const keyring = new Keyring({ ...parts, clock: systemClock, config });
+    const keyring = keyringOf({ ...parts, clock: systemClock, config });
     const quarantine = { add() {} };
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });
     const both = express().disable('x-powered-by');

@@ -297,23 +297,6 @@ describe('/readyz', () => {
   ])('answers, when %s', async (_what, setup, status, body) => {
     expect(await ask(setup)).toEqual([status, body]);
   });
-
-  test('says 503, when the last ack could not be recorded, and 200 again, once one was', async () => {
-    let fails = true;
-    const { app } = await start({
-      wrap: (store) =>
-        storeWith(store, {
-          queue: { record: (...given) => (fails ? away() : store.queue.record(...given)) },
-        }),
-    });
-    const ready = async () => (await request(app).get('/readyz')).status;
-    expect(await ready()).toBe(200);
-    expect((await deliver(app, notification())).status).toBe(503);
-    expect(await ready()).toBe(503);
-    fails = false;
-    expect((await deliver(app, notification())).status).toBe(200);
-    expect(await ready()).toBe(200);
-  });
 });
 
 test('every answer has a random X-Request-Id of its own, and not the one that was sent', async () => {

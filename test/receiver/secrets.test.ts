@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
-import { Keyring } from '../../src/receiver/keyring.ts';
+import { keyringOf } from '../../src/receiver/keyring.ts';
 import { deliver, notification } from '../support/genuine.ts';
 import { receiversForEachTest } from '../support/receiver-fixture.ts';
 
@@ -51,7 +51,7 @@ describe('the secrets of a webhook', () => {
       return [];
     };
     const config = parseConfig({});
-    const keyring = new Keyring({ store: { secrets: { all } }, clock, config, log: { error() {} } });
+    const keyring = keyringOf({ store: { secrets: { all } }, clock, config, log: { error() {} } });
     await Promise.all([keyring.refresh(), keyring.refresh(), keyring.refresh()]);
     expect(reads).toBe(1);
     const later = Promise.all([keyring.refresh(), keyring.refresh()]);

@@ -85,7 +85,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never lost: what waits in quarantine is admitted once its secret is stored': {
     file: 'src/receiver/keyring.ts',
-    original: 'if (added.size > 0) this.#onAdded([...added]);',
+    original: 'if (added.size > 0) tellAdded([...added]);',
     mutant: '',
     suite: 'test/receiver/service.test.ts',
     tests: 'is admitted and handled, when another process stores its secret',
@@ -192,8 +192,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'nothing unverified: the keys are those of the webhook that the body names': {
     file: 'src/receiver/keyring.ts',
-    original: 'const held = this.#held.get(webhookId);',
-    mutant: 'const held = [...this.#held.values()].flat();',
+    original: 'const held = stored.get(webhookId);',
+    mutant: 'const held = [...stored.values()].flat();',
     suite: 'test/hardening/forgeries.test.ts',
     tests: 'of another webhook',
   },
@@ -227,8 +227,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'nothing unverified: a sealed secret opens only in its row': {
     file: 'src/store/secrets/sealed.ts',
-    original: "return JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);",
-    mutant: "return JSON.stringify(['webhook secret', fingerprint]);",
+    original: "JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);",
+    mutant: "JSON.stringify(['webhook secret', fingerprint]);",
     suite: 'test/store/settle.test.ts',
     tests: 'open only in their own row',
   },

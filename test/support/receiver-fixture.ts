@@ -6,8 +6,8 @@ import { type MonotonicClock, systemClock } from '../../src/base/clock.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { createReceiver, type Phase, type ReceiverParts } from '../../src/receiver/app.ts';
-import { Keyring } from '../../src/receiver/keyring.ts';
-import { Quarantine } from '../../src/receiver/quarantine.ts';
+import { keyringOf } from '../../src/receiver/keyring.ts';
+import { quarantineOf } from '../../src/receiver/quarantine.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventsIn } from './events-in.ts';
@@ -60,11 +60,11 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   const store = wrap(real);
   const lines = logLines();
   const { log } = lines;
-  const keyring = new Keyring({ store, clock, log, config });
+  const keyring = keyringOf({ store, clock, log, config });
   await keyring.refresh();
   const appClock = setup.clock ?? systemClock;
   const maxBytes = config.QUARANTINE_MAX_BYTES;
-  const quarantine = new Quarantine({ store, keyring, clock: appClock, log, maxBytes });
+  const quarantine = quarantineOf({ store, keyring, clock: appClock, log, maxBytes });
   const parts = { store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
   const app = createServer(createReceiver(config, parts)).listen(0, '127.0.0.1');
   cleanUps.push(async () => {

@@ -57,10 +57,8 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
   };
   const underWay = new Set<Promise<unknown>>();
   const doing = <T>(work: Promise<T>): Promise<T> => {
-    const ended = () => void underWay.delete(work);
     underWay.add(work);
-    work.then(ended, ended);
-    return work;
+    return work.finally(() => underWay.delete(work));
   };
   return {
     write: (name, input) => doing(attempt(WRITING, operations[name], { ...input, now: clock.now() })),

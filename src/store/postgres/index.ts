@@ -1,7 +1,7 @@
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { findingsOf } from '../../base/finding.ts';
-import type { Db } from '../dialect.ts';
+import { type Db, one } from '../dialect.ts';
 import { type Checks, judged, type Raw, type StoreSettings } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { END, inTransaction, opening, openTransaction, SESSION, versionOf } from './engine.ts';
@@ -47,9 +47,6 @@ export function keySourceOf(): never {
   throw new KitError('CONFIG_INVALID', NO_KEY);
 }
 
-const ACTIVITY = `SELECT pg_is_in_recovery() AS standby,
-  (count(*) FILTER (WHERE backend_type = 'client backend'))::int AS connected FROM pg_stat_activity`;
-
 const OLDEST_SERVER = 140_000;
 /** Locks of tables that keep others from writing, but for those of a moment. */
 const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relname, ': ', ${END}) AS problem
@@ -58,11 +55,10 @@ const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relna
     AND relnamespace = to_regnamespace('hookkit')
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND coalesce(xact_start < now() - interval '1 s', true) ORDER BY xact_start LIMIT 1`;
-const ROOM = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer between';
 
 /** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
 export async function* check(config: StoreSettings): Checks {
-  const { DATABASE_URL, DATABASE_POOL: pool = 0, SECRETS_KEY } = config;
+  const { DATABASE_URL, SECRETS_KEY } = config;
   let servers: Servers | undefined;
   try {
     servers = new Servers(DATABASE_URL, 1);
@@ -72,8 +68,7 @@ export async function* check(config: StoreSettings): Checks {
       yield findingsOf('database').fail(lock.problem);
       return false;
     }
-    const { settings, activity, version, open } = await inTransaction(servers, 'BEGIN READ ONLY', look);
-    const { standby = false, connected = 0 } = activity ?? {};
+    const { settings, standby, version, open } = await inTransaction(servers, 'BEGIN READ ONLY', look);
     const { fsync, full_page_writes: pages, synchronous_commit: commit } = settings;
     yield judged('server', `PostgreSQL ${settings.server_version}`, [
       [Number(settings.server_version_num) < OLDEST_SERVER, 'FAIL', 'upgrade it to 14 or newer'],
@@ -91,13 +86,6 @@ export async function* check(config: StoreSettings): Checks {
       [fsync !== 'on', 'FAIL', 'an acknowledged event can be lost; set fsync = on'],
       [commit === 'off', 'FAIL', 'an acknowledged event can be lost; set synchronous_commit = on'],
       [pages !== 'on', 'warn', 'set full_page_writes = on, unless the disk writes pages of 8 KiB whole'],
-    ]);
-    const [most, reserved] = [settings.max_connections, settings.superuser_reserved_connections];
-    const usable = Number(most) - Number(reserved);
-    const seen = `DATABASE_POOL ${pool}; max_connections ${most}, ${reserved} of them reserved, ${connected} connected`;
-    yield judged('connections', seen, [
-      [pool > usable, 'FAIL', `one process may ask for more than there are; ${ROOM}`],
-      [connected + pool > usable, 'warn', `no room for one more process; ${ROOM}`],
     ]);
     yield judged('vacuum', `autovacuum ${settings.autovacuum}`, [
       [settings.autovacuum !== 'on', 'FAIL', 'claims become slower with each event; set autovacuum = on'],
@@ -118,7 +106,7 @@ export async function* check(config: StoreSettings): Checks {
 
 async function look(db: Db) {
   const rows = await db.all<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings');
-  const [activity] = await db.all<{ standby: boolean; connected: number }>(ACTIVITY);
+  const { standby } = await one<{ standby: boolean }>(db, 'SELECT pg_is_in_recovery() AS standby');
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
-  return { settings, activity, version: await versionOf(db), open: await openTransaction(db) };
+  return { settings, standby, version: await versionOf(db), open: await openTransaction(db) };
 }

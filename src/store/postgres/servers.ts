@@ -31,8 +31,6 @@ export function serversOf(url: string): PoolConfig[] {
   return hosts.split(',').map((host) => {
     try {
       const parsed = parseIntoClientConfig(`${start}${host}${path}?${parameters}`);
-      if (parsed.port !== undefined && !(Number(parsed.port) >= 1 && Number(parsed.port) <= 65_535))
-        throw new Error('its port is no number from 1 to 65535');
       return mode === 'disable' ? { ...parsed, ssl: false } : parsed;
     } catch (error) {
       throw unusable(`cannot be used (${messageOf(error).replaceAll(url, 'it')}): it ${FORM}`);

@@ -1,16 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
-import { callsOf, type Engine } from '../engine.ts';
+import { type Calls, callsOf, type Engine } from '../engine.ts';
 import type { Queue, Recorded } from '../queue/queue.ts';
 import type { ToQuarantine } from '../stored.ts';
 import { DROPPED, type Dropping, quarantineOperations } from './entries.ts';
-import { quarantineReads } from './lists/entries.ts';
+import type { quarantineReads } from './lists/entries.ts';
 import { entryOf, keepingOn } from './room.ts';
 
-export type QuarantineReader = ReturnType<typeof quarantineReaderOn>;
-export type QuarantineFacade = ReturnType<typeof quarantineOn>;
-
 /** The lists of the quarantine. */
-export const quarantineReaderOn = ({ read }: Pick<Engine, 'read'>) => callsOf(quarantineReads, read);
+export type QuarantineReader = Calls<ReturnType<typeof quarantineReads>>;
+export type QuarantineFacade = ReturnType<typeof quarantineOn>;
 
 /** Notifications that no stored secret explains. */
 export function quarantineOn(
@@ -20,7 +18,7 @@ export function quarantineOn(
   clock: Clock,
 ) {
   const calls = { ...reader, ...callsOf(quarantineOperations, engine.write) };
-  const entries = keepingOn(calls);
+  const keep = keepingOn(calls);
   return {
     ...calls,
 
@@ -30,7 +28,7 @@ export function quarantineOn(
      * @returns how many entries were lost for lack of room, this one or others
      */
     add: (entry: ToQuarantine, maxBytes: number): Promise<number> =>
-      entries.add({ ...entryOf(entry, clock.now()), maxBytes }),
+      keep({ ...entryOf(entry, clock.now()), maxBytes }),
 
     /** Removes entries for good. @returns how many */
     async drop(which: Dropping): Promise<number> {

@@ -1,6 +1,6 @@
 import { networkOf } from '../../base/request-source.ts';
 import type { Calls } from '../engine.ts';
-import { Gathered } from '../gathered.ts';
+import { gathered } from '../gathered.ts';
 import type { ToQuarantine } from '../stored.ts';
 import { digestOf, type Entry, type quarantineOperations } from './entries.ts';
 import type { quarantineReads } from './lists/entries.ts';
@@ -59,7 +59,7 @@ export function keepingOn(
     return Math.min(bytes + twentieth, maxBytes - all.bytes);
   };
 
-  return new Gathered(async (list: readonly (Entry & { readonly maxBytes: number })[]) => {
+  return gathered(async (list: readonly (Entry & { readonly maxBytes: number })[]) => {
     const bytes = list.reduce((sum, entry) => sum + entry.bytes, 0);
     if (room < bytes) room = await makeRoom(bytes, list[0]?.maxBytes ?? 0);
     await calls.keep({ list });

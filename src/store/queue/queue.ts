@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine, type StoreOptions } from '../engine.ts';
-import { Gathered } from '../gathered.ts';
+import { gathered } from '../gathered.ts';
 import type {
   BulkOptions,
   Changed,
@@ -48,15 +48,13 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
    */
   const tally = async (filter: EventFilter, steps = Infinity) => {
     const sum = { events: 0, replayable: 0, underWay: 0, dismissible: 0, isAll: false };
+    const stretch = (after: string | undefined) => calls.tallied({ filter, after });
     let left = steps;
-    for await (const step of stepsFrom(undefined, (after: string | undefined) =>
-      calls.tallied({ filter, after }),
-    )) {
+    for await (const step of stepsFrom(undefined, stretch)) {
       for (const name of ['events', 'replayable', 'underWay', 'dismissible'] as const)
         sum[name] += step[name];
       sum.isAll = step.next === undefined;
-      left--;
-      if (left === 0) break;
+      if (--left === 0) break;
     }
     return sum;
   };
@@ -84,13 +82,13 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
 /** Events and their lanes, from record to prune. */
 export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit = () => {} }: StoreOptions) {
   const calls = callsOf(queueOperations, engine.write);
-  const records = new Gathered(async (list: readonly Arrival[]) => {
+  const record = gathered(async (list: readonly Arrival[]) => {
     const began = clock.monotonic();
     const isNew = await calls.record({ list });
     onCommit(clock.monotonic() - began);
     return isNew;
   });
-  const settlements = new Gathered((list: readonly Settling[]) => calls.settle({ list }));
+  const settle = gathered((list: readonly Settling[]) => calls.settle({ list }));
   let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
@@ -116,7 +114,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
 
     /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
     async record(notification: VerifiedNotification, receivedAt = clock.now()): Promise<Recorded> {
-      const isNew = await records.add({ ...notification, receivedAt, deliveries: 1 });
+      const isNew = await record({ ...notification, receivedAt, deliveries: 1 });
       if (isNew) tellRecorded();
       return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
     },
@@ -125,7 +123,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     settle(claim: Claim, settlement: Settlement) {
       const { lease, resource, seq, starts: attempt, replays: replay } = claim;
       const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
-      return settlements.add({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
+      return settle({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
     },
 
     /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
@@ -157,12 +155,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
         }
       } finally {
         // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
+        const release = () => calls.release({ heldBy });
         let ready = 0;
-        for (
-          let step = await calls.release({ heldBy });
-          step.length > 0;
-          step = await calls.release({ heldBy })
-        ) {
+        for (let step = await release(); step.length > 0; step = await release()) {
           ready += step.length;
           await onReady?.(ready);
         }

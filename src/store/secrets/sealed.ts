@@ -73,13 +73,8 @@ interface SealedRow extends Omit<WebhookSecret, 'secret'> {
 }
 
 /** A sealed secret opens only in its own row, and only while its retirement is unchanged. */
-function purposeOf({
-  webhookId,
-  fingerprint,
-  retireAt,
-}: Pick<SealedRow, 'webhookId' | 'fingerprint' | 'retireAt'>): string {
-  return JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);
-}
+const purposeOf = ({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed'>) =>
+  JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);
 
 /** A webhook's secret, sealed for its row. @param key 32 bytes */
 function sealRow(key: Uint8Array, { secret, ...row }: WebhookSecret): SealedRow {

@@ -6,7 +6,7 @@ import { type Finding, findingsOf } from '../../base/finding.ts';
 import { type Checks, type DatabaseSize, type Flaw, judged } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
-import { openReader, versionOf } from './connection.ts';
+import { versionOf } from './connection.ts';
 import { advised, isThere, lossAt } from './file.ts';
 
 const MIB = 1024 * 1024;
@@ -17,27 +17,22 @@ const TOO_LITTLE = 64;
 const PATIENCE_MS = 3000;
 
 /** How much room the disk of a directory has. */
-function roomIn(directory: string): Required<Omit<DatabaseSize, 'bytes' | 'flaw'>> {
+function roomIn(directory: string) {
   const { bavail, bsize } = statfsSync(directory);
   const free = bavail * bsize;
-  if (free < TOO_LITTLE * MIB) return { free, room: 'none' };
-  return { free, room: free < SCARCE * MIB ? 'scarce' : 'enough' };
+  if (free < TOO_LITTLE * MIB) return { free, room: 'none' } as const;
+  return { free, room: free < SCARCE * MIB ? 'scarce' : 'enough' } as const;
 }
 
-const COPY = 'Processes that run still have it: stop none before you have put a copy of the file back';
-const NO_COPY =
-  'the secrets are lost with the last of them: start with a new database, and rotate every webhook';
+const KEY_GONE =
+  'Processes that run still have it: stop none before you have put a copy of the file back, or set SECRETS_KEY to it. Without a copy, the secrets are lost with the last of them: start with a new database, and rotate every webhook.';
 
 /** A process that runs does not notice that its key file is gone. @param secretsKey where it is set, the key is in no file */
 function flawOf(path: string, secretsKey: Buffer | undefined): Flaw | undefined {
   const key = keyPathOf(path);
   if (secretsKey || existsSync(key)) return undefined;
   const text = `The key file ${key} is gone: the next start will fail`;
-  return {
-    fault: 'key_gone',
-    text,
-    advice: `${COPY}, or set SECRETS_KEY to it. Without a copy, ${NO_COPY}.`,
-  };
+  return { fault: 'key_gone', text, advice: KEY_GONE };
 }
 
 /** How large a database is, with its log, how much room its disk has, and whether its key is there. */
@@ -66,16 +61,6 @@ function looked(check: string, look: () => Finding): Finding {
     return look();
   } catch (error) {
     return findingsOf(check).fail(advised(messageOf(error)));
-  }
-}
-
-/** Takes the lock of a writer, and gives it back. @throws Error if another process keeps it */
-function tryWriting(path: string): void {
-  const db = new Database(path, { timeout: PATIENCE_MS });
-  try {
-    db.exec('BEGIN IMMEDIATE; ROLLBACK');
-  } finally {
-    db.close();
   }
 }
 
@@ -119,19 +104,22 @@ function checkDatabase(path: string): Finding {
   if (loss !== undefined) return fail(loss);
   if (!isThere(path))
     return warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`);
-  const db = openReader(path);
-  const version = versionOf(db);
-  const condition = db.pragma('quick_check(1)', { simple: true });
-  db.close();
-  const problem = versionProblem(path, version);
-  const mode = modeOf(path);
-  if (condition === 'ok' && problem === undefined) tryWriting(path);
-  return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
-    [problem !== undefined, 'FAIL', problem],
-    [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
-    [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
-    [(mode & 0o007) > 0, 'FAIL', `everybody may read it (mode ${mode.toString(8)}): chmod 600 ${path}`],
-  ]);
+  const db = new Database(path, { timeout: PATIENCE_MS });
+  try {
+    const version = versionOf(db);
+    const condition = db.pragma('quick_check(1)', { simple: true });
+    const problem = versionProblem(path, version);
+    if (condition === 'ok' && problem === undefined) db.exec('BEGIN IMMEDIATE; ROLLBACK'); // others may hold the lock
+    const mode = modeOf(path);
+    return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
+      [problem !== undefined, 'FAIL', problem],
+      [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
+      [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
+      [(mode & 0o007) > 0, 'FAIL', `everybody may read it (mode ${mode.toString(8)}): chmod 600 ${path}`],
+    ]);
+  } finally {
+    db.close();
+  }
 }
 
 const GROUP_READS =

@@ -5,7 +5,7 @@ import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import { sqlitePathOf } from '../../base/url.ts';
 import type { Engine, StoreOptions, StoreSettings } from '../engine.ts';
-import { Gathered } from '../gathered.ts';
+import { gathered } from '../gathered.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 import { checkSqlite, sizeOf } from './check.ts';
 import {
@@ -53,9 +53,9 @@ function queueOn(connection: Connection) {
     return outputs;
   };
   // What comes in one turn of the event loop goes together.
-  const requests = new Gathered(run, () => setImmediate());
+  const request = gathered(run, () => setImmediate());
   return {
-    request: (name: string, input: object) => requests.add({ name, input }),
+    request: (name: string, input: object) => request({ name, input }),
     /** Ends once the transaction under way has ended. Requests behind it are refused, as each might wait as long for a lock. */
     async close(): Promise<void> {
       isClosed = true;

@@ -51,10 +51,11 @@ function strangerTo(file: string): string | undefined {
  */
 export function lossAt(path: string): string | undefined {
   const isFile = isThere(path);
-  const stranger = strangerTo(isFile ? fs.realpathSync(path) : resolve(path));
+  const real = isFile ? fs.realpathSync(path) : resolve(path);
+  const stranger = strangerTo(real);
   if (stranger !== undefined) return replaced(path, ` by process ${stranger}`);
   if (isFile && fs.statSync(path).size > 0) return undefined;
-  const log = `${isFile ? fs.realpathSync(path) : path}-wal`;
+  const log = `${real}-wal`;
   const anew = 'to start with an empty database instead, stop the server, and';
   if (fs.statSync(log, { throwIfNoEntry: false })?.size)
     return `${path} is ${isFile ? 'empty' : 'not there'}, although its log is there (${log}), which may have acknowledged notifications that are in no other file: put the database back that the log is of; ${anew} move the log away`;
@@ -64,26 +65,16 @@ export function lossAt(path: string): string | undefined {
   return undefined;
 }
 
-const OTHERS = 0o007;
-const OWNER_ONLY = 0o600;
-
 /**
- * Creates the database with mode 0600, and its directory, whatever the umask; SQLite gives its log the same mode. One that everybody may read is closed to
- * others. One that only a group may read stays so: an operator wanted that.
+ * Creates the database with mode 0600, and its directory, whatever the umask; SQLite gives its log the same mode. One that is there stays as
+ * it is: the doctor says if everybody may read it.
  */
-export function closeToOthers(path: string): void {
+export function createForOwner(path: string): void {
   try {
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    fs.closeSync(fs.openSync(path, 'wx', OWNER_ONLY));
-  } catch (error) {
+    fs.closeSync(fs.openSync(path, 'wx', 0o600));
+  } catch {
     // An existing file is not opened here: closing it would drop SQLite's locks on it. SQLite meets other errors itself.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return;
-  }
-  if (!isThere(path)) return; // a link that leads nowhere
-  const real = fs.realpathSync(path);
-  for (const file of [real, `${real}-wal`, `${real}-shm`]) {
-    const stat = fs.statSync(file, { throwIfNoEntry: false });
-    if (stat && stat.mode & OTHERS && stat.uid === process.getuid?.()) fs.chmodSync(file, OWNER_ONLY);
   }
 }
 
