@@ -91,6 +91,19 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
 });
 
 describe('a SQLite database', () => {
+  test('is closed to others, when everybody may read it, and stays open to a group, as its directory does', async () => {
+    fs.chmodSync(folder, 0o755);
+    await (await opened()).close();
+    for (const [mode, kept] of [
+      ['644', '600'],
+      ['640', '640'],
+    ] as const) {
+      fs.chmodSync(path, mode);
+      await (await opened()).close();
+      expect([modeOf(path), modeOf(folder)]).toEqual([kept, '755']);
+    }
+  });
+
   test('is made once, when two start at once, and both use it', async () => {
     const both = await Promise.all([opened(true), opened(true)]);
     const one = notified();

@@ -5,7 +5,7 @@ import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
 import { operationsOf, RELAXED, readsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
-import { advised, createForOwner, lossAt, replaced } from './file.ts';
+import { advised, closeToOthers, lossAt, replaced } from './file.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
 export const IN_MEMORY = ':memory:';
@@ -93,7 +93,7 @@ function opened(path: string, mode: Mode, ready: (db: Database.Database) => void
   try {
     const loss = path === IN_MEMORY ? undefined : lossAt(path);
     if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
-    if (path !== IN_MEMORY && mode === 'write') createForOwner(path);
+    if (path !== IN_MEMORY && mode === 'write') closeToOthers(path);
     db = new Database(path, { readonly: mode === 'read', timeout: BUSY_MS });
     ready(db);
     return db;

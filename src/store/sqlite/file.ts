@@ -65,16 +65,26 @@ export function lossAt(path: string): string | undefined {
   return undefined;
 }
 
+const OTHERS = 0o007;
+const OWNER_ONLY = 0o600;
+
 /**
- * Creates the database with mode 0600, and its directory, whatever the umask; SQLite gives its log the same mode. One that is there stays as
- * it is: the doctor says if everybody may read it.
+ * Creates the database with mode 0600, and its directory, whatever the umask; SQLite gives its log the same mode. One that everybody may read is closed to
+ * others. One that only a group may read stays so: an operator wanted that.
  */
-export function createForOwner(path: string): void {
+export function closeToOthers(path: string): void {
   try {
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    fs.closeSync(fs.openSync(path, 'wx', 0o600));
-  } catch {
+    fs.closeSync(fs.openSync(path, 'wx', OWNER_ONLY));
+  } catch (error) {
     // An existing file is not opened here: closing it would drop SQLite's locks on it. SQLite meets other errors itself.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return;
+  }
+  if (!isThere(path)) return; // a link that leads nowhere
+  const real = fs.realpathSync(path);
+  for (const file of [real, `${real}-wal`, `${real}-shm`]) {
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat && stat.mode & OTHERS && stat.uid === process.getuid?.()) fs.chmodSync(file, OWNER_ONLY);
   }
 }
 
