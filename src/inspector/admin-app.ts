@@ -9,7 +9,6 @@ import { isUnavailable, messageOf } from '../base/errors.ts';
 import { hostOf, isForeign, isLoopback } from '../base/request-origin.ts';
 import { apiRouter } from './api/api-router.ts';
 import type { Inspected } from './api/endpoint.ts';
-import { newestReceipt } from './api/stats.ts';
 import { stats } from './attention/attention.ts';
 import { Guesses } from './guard/guesses.ts';
 import { refuse, refuseFailed } from './guard/refuse.ts';
@@ -124,7 +123,7 @@ const PATIENCE_MS = 5000;
 async function scrape(inspected: Inspected): Promise<Scraped | undefined> {
   const { store, clock, log } = inspected;
   const overview = store.reports.overview();
-  const asked = Promise.all([overview, store.size(), newestReceipt(store), stats(inspected, overview)]);
+  const asked = Promise.all([overview, stats(inspected, overview)]);
   const scraped = asked.catch((error) => {
     if (!isUnavailable(error))
       log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');

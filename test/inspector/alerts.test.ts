@@ -93,7 +93,7 @@ test('what is grave is posted when it begins and when it is over, once a minute,
     {
       text: expect.stringMatching(/^✕ one: Instance gone-3 .*\n✓ one: over after 2 min: Handling has been /),
       ...{ status: 'firing', fault: 'away' },
-      faults: [{ of: 'gone-3' }, { status: 'resolved', fault: 'paused', since, text }, { of: 'gone-2' }],
+      faults: [{ of: 'gone-3' }, { status: 'resolved', fault: 'paused', since }, { of: 'gone-2' }],
     },
   ]);
   for (const name of ['gone-1', 'gone-3']) await store.reports.forget({ name });
@@ -150,19 +150,19 @@ test('each process posts that it cannot use the store after half a minute, once,
   expect(brief()).toEqual([['resolved cannot_record one']]);
 });
 
-test('a post that is refused or redirected is tried again, and the log says so once a minute, without the URL', async () => {
+test('a post that is refused or redirected is tried again a minute later, and the log says so, without the URL', async () => {
   const one = await started();
   await pause(one);
   answer = [500, ''];
   await rounds(6);
   answer = [302, '/elsewhere'];
-  await rounds(2);
+  await rounds(6);
   expect(new Set(got.map((post) => post.url))).toEqual(new Set([SECRET_PATH]));
-  expect(got.splice(0)).toHaveLength(8);
+  expect(got.splice(0)).toHaveLength(2);
   answer = [204, ''];
-  await rounds(2);
+  await rounds(6);
   expect(brief()).toEqual([['firing paused']]);
-  const lines = one.log.withMessage('an alert was not posted; trying again');
+  const lines = one.log.withMessage('an alert was not posted; trying again in a minute');
   expect(lines.map(({ error }) => error)).toEqual(['the answer was 500', 'the answer was 302']);
   const pages = await Promise.all(['/', '/api/stats', '/metrics'].map((path) => one.raw(path)));
   for (const told of [...one.log.lines, ...pages.map(({ body }) => body)])

@@ -5,7 +5,7 @@ import Registry from 'prom-client/lib/registry.js';
 import { kitVersion } from '../../base/program.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
-import type { DatabaseSize, Overview } from '../../store/event-store.ts';
+import type { Overview } from '../../store/event-store.ts';
 import type { Concern } from '../attention/concern.ts';
 import { type Result, results } from './request-results.ts';
 
@@ -29,14 +29,14 @@ const histogram = (
   ...labelNames: string[]
 ) => new Histogram({ name, help, buckets, labelNames, registers: [registry] });
 
-/** What the store says at a scrape, when the newest event was received, and what needs attention. */
+/** What the store says at a scrape, and what the overview page does. */
 export type Scraped = readonly [
   Overview,
-  DatabaseSize,
-  number | undefined,
   {
     readonly concerns: readonly Concern[];
     readonly instances: readonly { readonly away: boolean; readonly left_at: string | null }[];
+    readonly disk: { readonly database_bytes: number; readonly free_bytes: number | null };
+    readonly last_recorded_at: string | null;
   },
 ];
 
@@ -101,7 +101,7 @@ export class Metrics {
     gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
     gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedAt);
     if (scraped) {
-      const [overview, size, lastReceivedAt = 0, { instances, concerns }] = scraped;
+      const [overview, { instances, concerns, disk, last_recorded_at: last }] = scraped;
       const { pending, running, dead, oldestPendingAt = now, oldestReadyAt = now } = overview;
       const age = (time: number) => Math.max(0, now - time) / 1000;
       const unfinished = { pending, running, dead };
@@ -113,7 +113,7 @@ export class Metrics {
       const lost = 'Notifications that the quarantine had no room for.';
       count('webhook_quarantine_lost_total', lost, overview.quarantineLost);
       const newest = 'When the newest event was received; 0 if none was.';
-      gauge('webhook_last_received_timestamp_seconds', newest, lastReceivedAt / 1000);
+      gauge('webhook_last_received_timestamp_seconds', newest, last ? Date.parse(last) / 1000 : 0);
       const away = instances.filter((one) => one.away).length;
       const states = { live: instances.filter((one) => one.left_at === null).length - away, away };
       gauges('webhook_instances', 'Processes; away if not seen for 30 seconds.', 'state', states);
@@ -122,8 +122,8 @@ export class Metrics {
       const faults = new Gauge({ name: 'webhook_fault', help: what, registers, labelNames });
       for (const { fault, of = '', grave } of concerns)
         faults.set({ fault, of, severity: grave ? 'grave' : 'minor' }, 1);
-      gauge('webhook_database_bytes', 'Size of the database.', size.bytes);
-      if (size.free !== undefined) gauge('webhook_disk_free_bytes', 'Room of the disk.', size.free);
+      gauge('webhook_database_bytes', 'Size of the database.', disk.database_bytes);
+      if (disk.free_bytes !== null) gauge('webhook_disk_free_bytes', 'Room of the disk.', disk.free_bytes);
     }
     return (await Promise.all([this.#registry.metrics(), read.metrics()])).join('\n');
   }
