@@ -10,6 +10,7 @@ import { notification, WEBHOOK } from '../support/genuine.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
+import { withOneClock } from '../support/receiver-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -290,7 +291,7 @@ describe('the overview of a running service', () => {
     const inspected = await inspect(
       { media_available },
       { RETRY_BASE_MS: '600000' },
-      { clock: aheadOf(ahead) },
+      { clock: aheadOf(ahead), wrap: withOneClock },
     );
     await inspected.deliver(notification());
     await inspected.deliver(notification({ media_id: 'UUhbHm6D' }));
@@ -317,7 +318,10 @@ describe('the overview of a running service', () => {
     const ahead = { ms: 0 };
     const handler = new HeldHandler();
     const env = { DISPATCH_CONCURRENCY: '2', HANDLER_TIMEOUT_MS: '600000' };
-    const inspected = await inspect({ media_available: handler.handle }, env, { clock: aheadOf(ahead) });
+    const inspected = await inspect({ media_available: handler.handle }, env, {
+      clock: aheadOf(ahead),
+      wrap: withOneClock,
+    });
     for (const media_id of ['a', 'b', 'c']) await inspected.deliver(notification({ media_id }));
     await eventually('two run', async () => handler.running.length === 2);
     ahead.ms = 605_000;
