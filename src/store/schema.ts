@@ -74,7 +74,7 @@ CREATE TABLE channels (
 CREATE INDEX channels_since ON channels (since);
 CREATE TABLE secrets (
   webhook_id text ${d.bytes} NOT NULL, fingerprint text NOT NULL, sealed text NOT NULL, created_at bigint NOT NULL,
-  retire_at bigint, retire_set_at bigint, PRIMARY KEY (webhook_id, fingerprint));
+  retire_at bigint, PRIMARY KEY (webhook_id, fingerprint));
 CREATE TABLE quarantine (
   seq ${d.serial}, digest text NOT NULL UNIQUE, id text NOT NULL, kind text NOT NULL, webhook_id text ${d.bytes} NOT NULL,
   site_id text NOT NULL, resource text NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text NOT NULL,

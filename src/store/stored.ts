@@ -192,8 +192,6 @@ export interface WebhookSecret {
   readonly createdAt: number;
   /** it verifies nothing from then on */
   readonly retireAt: number | undefined;
-  /** when that end was set */
-  readonly retireSetAt: number | undefined;
 }
 
 /** A well-formed notification whose signature no stored secret explained. */

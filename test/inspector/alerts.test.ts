@@ -7,7 +7,7 @@ import { Breakable } from '../support/breakable-store.ts';
 import { type TestDatabase, testDatabase } from '../support/engine.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
-import { storeWith } from '../support/receiver-fixture.ts';
+import { storeWith, withOneClock } from '../support/receiver-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const inspect = inspectedForEachTest();
@@ -33,7 +33,7 @@ function started(name = 'one', wrap = (store: EventStore) => store): Promise<Ins
       const held = await store.reports.holdAlerts(given);
       return held && { ...held, now: clock.now() };
     };
-    return wrap(storeWith(store, { reports: { holdAlerts } }));
+    return wrap(storeWith(withOneClock(store), { reports: { holdAlerts } }));
   };
   const env = { ...database.env, INSTANCE_NAME: name, ALERT_URL: url + SECRET_PATH };
   return inspect({}, env, { clock, wrap: timed });
@@ -47,6 +47,16 @@ async function rounds(count: number): Promise<void> {
     await database.execute({ sqlite: 'SELECT 1', postgres });
     await clock.advance(10_000);
   }
+}
+
+/** Processes that were last seen 40 seconds ago, by the clock of the store. */
+async function addGone(one: Inspected, ...names: readonly string[]): Promise<void> {
+  await one.addGone(...names);
+  const past = `SET seen_at = seen_at - 40000, clock_at = clock_at - 40000 WHERE name IN ('${names.join("', '")}')`;
+  await database.execute({
+    sqlite: `UPDATE instances ${past}`,
+    postgres: `UPDATE hookkit.instances ${past}`,
+  });
 }
 
 const pause = ({ service }: Inspected, reason = 'the archive moves') =>
@@ -78,7 +88,7 @@ test('what is grave is posted when it begins and when it is over, once a minute,
       faults: [{ status: 'firing', fault: 'paused', since, text }],
     },
   ]);
-  await one.addGone('gone-1', 'gone-2', 'brief');
+  await addGone(one, 'gone-1', 'gone-2', 'brief');
   await rounds(2);
   await store.reports.forget({ name: 'brief' });
   await rounds(3);
@@ -87,13 +97,13 @@ test('what is grave is posted when it begins and when it is over, once a minute,
   expect(brief()).toEqual([['firing away gone-1', 'firing away gone-2']]);
   await store.queue.resume();
   await store.reports.forget({ name: 'gone-2' });
-  await one.addGone('gone-3');
+  await addGone(one, 'gone-3');
   await rounds(6);
   expect(news()).toMatchObject([
     {
       text: expect.stringMatching(/^✕ one: Instance gone-3 .*\n✓ one: over after 2 min: Handling has been /),
       ...{ status: 'firing', fault: 'away' },
-      faults: [{ of: 'gone-3' }, { status: 'resolved', fault: 'paused', since, text }, { of: 'gone-2' }],
+      faults: [{ of: 'gone-3' }, { status: 'resolved', fault: 'paused', since }, { of: 'gone-2' }],
     },
   ]);
   for (const name of ['gone-1', 'gone-3']) await store.reports.forget({ name });
@@ -150,19 +160,19 @@ test('each process posts that it cannot use the store after half a minute, once,
   expect(brief()).toEqual([['resolved cannot_record one']]);
 });
 
-test('a post that is refused or redirected is tried again, and the log says so once a minute, without the URL', async () => {
+test('a post that is refused or redirected is tried again a minute later, and the log says so, without the URL', async () => {
   const one = await started();
   await pause(one);
   answer = [500, ''];
   await rounds(6);
   answer = [302, '/elsewhere'];
-  await rounds(2);
+  await rounds(6);
   expect(new Set(got.map((post) => post.url))).toEqual(new Set([SECRET_PATH]));
-  expect(got.splice(0)).toHaveLength(8);
+  expect(got.splice(0)).toHaveLength(2);
   answer = [204, ''];
-  await rounds(2);
+  await rounds(6);
   expect(brief()).toEqual([['firing paused']]);
-  const lines = one.log.withMessage('an alert was not posted; trying again');
+  const lines = one.log.withMessage('an alert was not posted; trying again in a minute');
   expect(lines.map(({ error }) => error)).toEqual(['the answer was 500', 'the answer was 302']);
   const pages = await Promise.all(['/', '/api/stats', '/metrics'].map((path) => one.raw(path)));
   for (const told of [...one.log.lines, ...pages.map(({ body }) => body)])

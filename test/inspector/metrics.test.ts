@@ -49,6 +49,7 @@ const NAMES = [
   'webhook_handler_seconds',
   'webhook_store_commit_seconds',
   'webhook_quarantined',
+  'webhook_quarantine_lost_total',
   'webhook_log_lines_dropped_total',
   'webhook_database_bytes',
   ...(ENGINE === 'sqlite' ? ['webhook_disk_free_bytes'] : []),

@@ -123,6 +123,12 @@ export function storeWith(store: EventStore, changes: Changes): EventStore {
   };
 }
 
+/** A store on which no clock of an instance is off, where a test sets its own ahead of PostgreSQL's. */
+export function withOneClock(store: EventStore): EventStore {
+  const instances = async () => (await store.reports.instances()).map((one) => ({ ...one, aheadMs: 0 }));
+  return storeWith(store, { reports: { instances } });
+}
+
 type Changes = {
   readonly [Subject in 'queue' | 'quarantine' | 'secrets' | 'reports']?: Partial<EventStore[Subject]>;
 };

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { isUnavailable, type KitError } from '../../base/errors.ts';
+import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
-import type { EventStore, Instance, Refusals, Sum, WebhookSecret } from '../../store/event-store.ts';
+import type { EventStore, Instance, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
-import { instancesOf, LEAST_AHEAD } from './instances.ts';
 
 const OF_KIND = ['accepted', 'duplicate', 'handled', 'skipped', 'failed'] as const;
 
@@ -15,112 +14,122 @@ function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V)
   return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<N, V>;
 }
 
-export type Snapshot = Awaited<ReturnType<typeof snapshotOf>>;
+export type Known = Awaited<ReturnType<typeof lookAt>>;
 
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 /** So long after its time a handler ignores `ctx.signal`. */
 const DEAF_MS = 10_000;
+/** So many events in a row from the future are no mistake of a sender. */
+export const LEAST_AHEAD = 3;
+const NEWEST = { limit: LEAST_AHEAD, reach: LEAST_AHEAD };
 
-/** Where a snapshot comes from; a command watches nothing. */
+/** Where what is known comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
   readonly watch?: Pick<Watch, 'report' | 'ofDay'>;
 };
 
 /**
- * What is known of the service, of all its processes. `instance` is this one, null where a command tells.
- * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler has started. `failing`: events that
- * wait after a failure, of kinds of which a run failed in the last 10 minutes. `skipped_amiss`: skipped while another instance had the handler;
- * `since` is the first event time. `retiring`: webhooks in use whose only secret ends within a day.
- * `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those of ours of which nothing gets in.
- * `rejected` is without 503 and 500, which are `not_recorded`. `rejected_since`: in the minutes after the last one in which something came
- * in. `not_recorded_at`: the last minute in which a request was not recorded, null once a later one has accepted some. `last_2_minutes`: the
- * present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
+ * store. `failing`: events that wait after a failure. `held`: handlers past their time. `work`: what instances have at work, or had when they
+ * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `recent` is of the last 10 minutes, `latest` of the present one and the
+ * one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has accepted some.
  * @param asked the overview, where it is asked for already
  */
-export async function snapshotOf(
+export async function lookAt(
   { store, watch, clock, config }: Sources,
   asked: ReturnType<EventStore['reports']['overview']>,
 ) {
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
   const instance = watch ? config.INSTANCE_NAME : null;
-  const lately = now - RECENT_MS;
-  await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
-  const [
-    overview,
-    { events: newestEvents },
-    accepted,
-    secrets,
-    problem,
-    hour,
-    day,
-    failing,
-    refusals,
-    size,
-    held,
-  ] = await Promise.all([
-    asked,
-    store.queue.search({ filter: {}, stretch: { limit: LEAST_AHEAD, reach: LEAST_AHEAD } }),
-    store.reports.newestOfWebhooks({ before: now + AHEAD_MS }),
+  const [{ waiting }] = await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
+  const { newest, problems, hour, late, all, ...found } = await resolved({
+    overview: asked,
+    newest: store.queue.search({ filter: {}, stretch: NEWEST }),
+    accepted: store.reports.newestOfWebhooks(),
     // They may be sealed under another key: the service goes on with those that it holds.
-    store.secrets.all().catch(ifUnavailable(() => undefined)),
-    problemOfCommits(store, clock),
-    store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
-    watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
-    failingNow(store, lately),
-    store.reports.refusals(),
-    store.size(),
-    store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
-  ]);
-  const { pending, running, dead, paused } = overview;
-  const newest = newestEvents[0]?.receivedAt;
-  const processes = await instancesOf({ store, clock, config }, instance, newestEvents);
-  const recent = hour.filter(
-    ({ name }) => Number(name) > present - RECENT_MS && Number(name) < now + AHEAD_MS,
-  );
-  const latest = recent.filter(({ name }) => Number(name) >= present - MINUTE_MS);
-  const refused = refusals.filter(({ lastAt }) => isLately(lastAt, now));
+    secrets: store.secrets.all().catch(() => undefined),
+    problem: problemOfCommits(store, clock),
+    hour: store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
+    day: watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
+    problems: waiting > 0 ? store.queue.problems() : [],
+    refusals: store.reports.refusals(),
+    disk: store.size(),
+    late: store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
+    all: store.reports.instances(),
+  });
+  // This one lives, even if it cannot write.
+  const isHere = ({ name, state }: Instance) => name === instance && state === 'away';
+  const lives = all.map((one): Instance => (isHere(one) ? { ...one, state: 'live' } : one));
+  const isLive = (of: string) => lives.some(({ name, state }) => name === of && state === 'live');
+  const haveCrashed = lives.some(({ state, leftAt }) => state !== 'live' && leftAt === undefined);
+  const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
+    ...found,
+    newest: newest.events,
+    failing: problems.filter(({ failedSince }) => failedSince !== undefined),
+    now,
     instance,
-    places: config.DISPATCH_CONCURRENCY,
+    lives,
+    held: late.filter((one) => isLive(one.instance)), // leases of a process that has gone run out by themselves
+    work: haveCrashed ? await store.reports.atWork() : [],
+    amiss: await skippedAmiss(store, lives),
+    hour: figuresOf(hour),
+    recent: figuresOf(recent),
+    latest: figuresOf(recent.filter(({ name }) => Number(name) >= present - MINUTE_MS)),
+    notRecordedAt: notRecordedAt(recent),
+    config,
+  };
+}
+
+/** The members of an object, once all have resolved. */
+async function resolved<T extends object>(promises: T) {
+  const members = Object.entries(promises).map(async ([name, promise]) => [name, await promise]);
+  return Object.fromEntries(await Promise.all(members)) as { [N in keyof T]: Awaited<T[N]> };
+}
+
+/**
+ * What pages and the API have of that. `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler
+ * has started. `quarantine_lost`: how many the quarantine had no room for, since the database was made. `rejected` is without 503 and 500,
+ * which are `not_recorded`. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ */
+export function shownOf({ overview, newest: [last], lives, disk, day, ...known }: Known) {
+  const { pending, running, dead, paused, quarantined, quarantineLost: quarantine_lost } = overview;
+  return {
+    now: iso(lives[0]?.now ?? known.now),
+    instance: known.instance,
     events: { pending, running, dead },
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
     oldest_ready_at: isoOrNull(overview.oldestReadyAt),
-    last_recorded_at: isoOrNull(newest),
-    quarantined: overview.quarantined,
+    last_recorded_at: isoOrNull(last?.receivedAt),
+    quarantined,
+    quarantine_lost,
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
-    failing,
-    ...processes,
-    // Handlers past their time, of the `places` that a process has. Leases of a process that has gone run out by themselves.
-    held: held
-      .filter((one) => processes.instances.some(({ name, away }) => name === one.instance && !away))
-      .map(({ instance: of, kind, siteId: site_id, count: events, since: first }) => {
-        return { instance: of, kind, site_id, events, since: iso(first) };
-      }),
-    skipped_amiss: await skippedAmiss(store),
-    can_record: problem === undefined,
-    cannot_record: problem ?? null,
-    can_read_secrets: secrets !== undefined,
-    retiring: retiringSoon({ secrets, accepted, now }),
-    database_flaw: size.flaw ?? null,
-    disk: { database_bytes: size.bytes, free_bytes: size.free ?? null, room: size.room ?? null },
-    last_10_minutes: {
-      ...figuresOf(recent),
-      rejected_since: rejectedSince(recent, newest),
-      refused_for: reasonsOf(refused),
-      refused_webhooks: webhooksLeftOut(refusals, { secrets, accepted, now }),
-    },
-    not_recorded_at: notRecordedAt(recent),
-    last_2_minutes: figuresOf(latest),
-    figures: figuresOf(hour),
+    instances: lives.filter(({ state }) => state !== 'replaced').map(instanceJson),
+    can_record: known.problem === undefined,
+    can_read_secrets: known.secrets !== undefined,
+    disk: { database_bytes: disk.bytes, free_bytes: disk.free ?? null, room: disk.room ?? null },
+    last_10_minutes: known.recent,
+    last_2_minutes: known.latest,
+    figures: known.hour,
     last_day: [...Map.groupBy(day, ({ name }) => String(name))]
       .filter(([kind]) => kind !== '')
       .map(([kind, sums]) => ({ kind, ...membersOf(OF_KIND, (result) => countOf(sums, result)) }))
       .sort((one, other) => other.accepted - one.accepted || (one.kind < other.kind ? -1 : 1)),
   };
 }
+
+const instanceJson = ({ name, version, startedAt, seenAt, leftAt, running, state }: Instance) => ({
+  name,
+  version,
+  started_at: iso(startedAt),
+  seen_at: iso(seenAt),
+  left_at: isoOrNull(leftAt),
+  running,
+  away: state === 'away',
+});
 
 const ACK: readonly string[] = ['accepted', 'duplicate'];
 const HANDLER: readonly string[] = ['handled', 'skipped', 'failed'];
@@ -143,20 +152,11 @@ const figuresOf = (sums: readonly Sum[]) => ({
   commit_ms: timesOf(sums, ['commit']),
 });
 
-/** The last minute with one of some results; 0 if there was none. */
-const lastWith = (minutes: readonly Sum[], results: readonly string[]) =>
-  Math.max(0, ...minutes.filter(({ result }) => results.includes(result)).map(({ name }) => Number(name)));
-
-function notRecordedAt(minutes: readonly Sum[]) {
-  const last = lastWith(minutes, ['not_recorded']);
-  return last > 0 && last >= lastWith(minutes, ACK) ? iso(last) : null;
-}
-
-/** How many were refused in the minutes after the last one in which something came in. @param newest when the newest event came */
-function rejectedSince(minutes: readonly Sum[], newest = 0): number {
-  const last = Math.max(newest, lastWith(minutes, ACK));
-  const later = minutes.filter(({ name }) => Number(name) > last);
-  return countOf(later, 'rejected');
+function notRecordedAt(minutes: readonly Sum[]): number {
+  const lastWith = (results: readonly string[]) =>
+    Math.max(0, ...minutes.filter(({ result }) => results.includes(result)).map(({ name }) => Number(name)));
+  const last = lastWith(['not_recorded']);
+  return last >= lastWith(ACK) ? last : 0;
 }
 
 /** What charts show, and in which steps. */
@@ -201,97 +201,14 @@ function seriesOf(minutes: readonly Sum[], span: Span, now: number) {
   };
 }
 
-/** Answers for work that fails as the store cannot do it now. */
-const ifUnavailable =
-  <T>(answer: (error: KitError) => T) =>
-  (error: unknown): T => {
-    if (isUnavailable(error)) return answer(error);
-    throw error;
-  };
-
 /** Why the store could not commit just now, in the words of the database; undefined if it could. */
-const problemOfCommits = (store: EventStore, clock: Sources['clock']) =>
-  commits(store.queue, clock).then(
-    (hasCommitted) => (hasCommitted ? undefined : 'a commit takes longer than a second'),
-    ifUnavailable(({ message }) => message.replace(/^the store cannot do this now: /, '')),
-  );
-
-/** The groups of events that wait after a failure, of kinds of which a run failed since a time. */
-async function failingNow(store: EventStore, since: number) {
-  const sums = await store.reports.stats({ since, by: 'kind' });
-  const kinds = new Set(sums.filter(({ result }) => result === 'failed').map(({ name }) => name));
-  if (kinds.size === 0) return [];
-  return (await store.queue.problems())
-    .filter(({ kind, failedSince }) => failedSince !== undefined && kinds.has(slotOf(kind)))
-    .map(({ error, kind, siteId: site_id, count: events, failedSince }) => {
-      return { error, kind, site_id, events, since: iso(failedSince ?? 0) };
-    });
-}
-
-/** What tells of which webhooks something comes, and gets in. */
-interface Standing {
-  /** retired ones, too */
-  readonly secrets: readonly WebhookSecret[] | undefined;
-  readonly accepted: Awaited<ReturnType<EventStore['reports']['newestOfWebhooks']>>;
-  readonly now: number;
-}
-
-/** Of a rotated webhook, nothing comes later than so long after its end was set but what was under way. */
-const UNDER_WAY_MS = MINUTE_MS;
-
-/** Webhooks of which something came lately, after the end was set of their only secret, which is soon. */
-function retiringSoon({ secrets = [], accepted, now }: Standing) {
-  return [...Map.groupBy(secrets, ({ webhookId }) => webhookId)].flatMap(([webhook_id, own]) => {
-    const end = Math.max(...own.map(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt));
-    if (end <= now || end >= now + DAY_MS) return [];
-    const setAt = Math.max(...own.map(({ retireSetAt = 0 }) => retireSetAt));
-    const newest = accepted.find(({ webhookId }) => webhookId === webhook_id)?.receivedAt ?? 0;
-    const isInUse = newest > now - RECENT_MS && newest >= setAt + UNDER_WAY_MS;
-    return isInUse ? [{ webhook_id, retires_at: iso(end) }] : [];
-  });
-}
-
-/** Each reason once. */
-const reasonsOf = (refusals: readonly Refusals[]) => [...new Set(refusals.map(({ reason }) => reason))];
-
-/** Times that lie further ahead are of before the clock was set back. */
-const AHEAD_MS = MINUTE_MS;
-const isLately = (time: number, now: number) => time > now - RECENT_MS && time < now + AHEAD_MS;
-
-/** What another process accepts may be told so much later than what this one refuses. */
-const SOON_MS = 30_000;
-/** So many in a row say that nothing gets in; or two, if the first was so long ago. */
-const MANY_IN_A_ROW = 10;
-const LONG_MS = 120_000;
-
-/**
- * Webhooks of ours of which nothing gets in: of those with a live secret, and of those that have an event and never had a secret. What was
- * admitted from quarantine counts as accepted. Strangers can name any other webhook.
- */
-export function webhooksLeftOut(refusals: readonly Refusals[], { secrets = [], accepted, now }: Standing) {
-  const newest = new Map(accepted.map(({ webhookId, receivedAt = 0 }) => [webhookId, receivedAt]));
-  const known = new Set(newest.keys());
-  known.delete(''); // of requests that name none
-  // What was rotated or deleted has an end: its last notifications may be sent again.
-  for (const { webhookId } of secrets) known.delete(webhookId);
-  for (const { webhookId, retireAt = now + 1 } of secrets) if (retireAt > now) known.add(webhookId);
-  const own = refusals.filter(({ webhookId, inARow }) => inARow > 0 && known.has(webhookId));
-  const rows = [...Map.groupBy(own, ({ webhookId }) => webhookId)].flatMap(([webhook_id, groups]) => {
-    const since = Math.min(...groups.map(({ rowSince = now }) => rowSince));
-    const refusedAt = Math.max(...groups.map(({ lastAt }) => lastAt));
-    const isBroken = (newest.get(webhook_id) ?? 0) >= Math.max(since, refusedAt - SOON_MS);
-    if (isBroken || !isLately(refusedAt, now)) return [];
-    const in_a_row = groups.reduce((sum, { inARow }) => sum + inARow, 0);
-    return [{ webhook_id, in_a_row, since, refused_for: reasonsOf(groups) }];
-  });
-  // Of many webhooks, each may have few.
-  const isNoneIn = Math.max(0, ...newest.values()) < Math.min(...rows.map(({ since }) => since));
-  const isMany = isNoneIn && rows.reduce((sum, row) => sum + row.in_a_row, 0) >= MANY_IN_A_ROW;
-  return rows
-    .filter(
-      (row) => isMany || row.in_a_row >= MANY_IN_A_ROW || (row.in_a_row > 1 && row.since <= now - LONG_MS),
-    )
-    .map((row) => ({ ...row, since: iso(row.since) }));
+async function problemOfCommits(store: EventStore, clock: Sources['clock']) {
+  try {
+    return (await commits(store.queue, clock)) ? undefined : 'a commit takes longer than a second';
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    return messageOf(error).replace(/^the store cannot do this now: /, '');
+  }
 }
 
 /** How long it takes at most that an instance has told which handlers it has, and that others have heard it. */
@@ -300,32 +217,30 @@ const HEARD_MS = 10_000;
 const SEARCHED = { reach: 50_000, limit: 500 };
 const has = (kind: string) => (one: Instance) => one.kinds.includes(slotOf(kind));
 
-/** Events that were skipped for want of a handler while another instance had one, as one that lives has. Null if there are none. */
-async function skippedAmiss(store: EventStore) {
-  const instances = await store.reports.instances();
-  const now = instances[0]?.now ?? 0;
-  const living = instances.filter(({ state }) => state === 'live');
-  const uneven = living.flatMap(({ kinds }) => kinds).filter((kind) => !instances.every(has(kind)));
-  if (uneven.length === 0) return null;
-  const sums = await store.reports.stats({ since: now - HOUR_MS, by: 'kind' });
+/** Events that were skipped for want of a handler while another instance had one, as one that lives has. `since`: the first event time. */
+async function skippedAmiss(store: EventStore, lives: readonly Instance[]) {
+  const living = lives.filter(({ state }) => state === 'live');
+  const uneven = living.flatMap(({ kinds }) => kinds).filter((kind) => !lives.every(has(kind)));
+  if (uneven.length === 0) return undefined;
+  const sums = await store.reports.stats({ since: (living[0]?.now ?? 0) - HOUR_MS, by: 'kind' });
   const kinds = uneven.filter((kind) => sums.some((sum) => sum.name === kind && sum.result === 'skipped'));
-  if (kinds.length === 0) return null;
-  const filter = { status: 'skipped', error: 'no handler for *' } as const;
-  const known = kinds.includes('unknown') ? undefined : kinds; // no list has those
-  const searched = await store.queue.search({ filter: { ...filter, kind: known }, stretch: SEARCHED });
+  if (kinds.length === 0) return undefined;
+  const kind = kinds.includes('unknown') ? undefined : kinds; // no list has those
+  const filter = { status: 'skipped', error: 'no handler for *', kind } as const;
+  const searched = await store.queue.search({ filter, stretch: SEARCHED });
   const events = searched.events.filter(({ kind, handledAt = 0 }) => {
     const lived = ({ startedAt, seenAt }: Instance) =>
       startedAt + HEARD_MS < handledAt && handledAt < seenAt + HEARD_MS;
-    return kinds.includes(slotOf(kind)) && instances.filter(has(kind)).some(lived);
+    return kinds.includes(slotOf(kind)) && lives.filter(has(kind)).some(lived);
   });
   const [first] = events;
-  if (!first) return null;
+  if (!first) return undefined;
   return {
     events: events.length,
-    has_more: searched.next !== undefined,
+    hasMore: searched.next !== undefined,
     kinds: [...new Set(events.map(({ kind }) => slotOf(kind)))],
     having: living.find(has(first.kind))?.name,
-    lacking: instances.find((one) => !has(first.kind)(one))?.name,
+    lacking: lives.find((one) => !has(first.kind)(one))?.name,
     since: isoOrNull(Math.min(...events.map(({ eventTime }) => eventTime)) || undefined),
   };
 }

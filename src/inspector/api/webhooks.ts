@@ -3,10 +3,9 @@ import type { AdminNeeds } from '../../observer.ts';
 import { WebhooksClient } from '../../provider/index.ts';
 import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
-import { MINUTE_MS } from '../watch/watch.ts';
+import { webhooksLeftOut } from '../attention/coming-in.ts';
 import type { Inspected } from './endpoint.ts';
 import { refusalJson } from './reports.ts';
-import { webhooksLeftOut } from './stats.ts';
 
 /** A page that follows what happens would ask the provider each second. */
 const ASK_EVERY_MS = 60_000;
@@ -52,9 +51,9 @@ export async function webhooks(inspected: Inspected) {
     store.secrets.all(),
     store.secrets.live(),
     store.reports.refusals(),
-    store.reports.newestOfWebhooks({ before: now + MINUTE_MS }),
+    store.reports.newestOfWebhooks(),
   ]);
-  const leftOut = webhooksLeftOut(refusals, { secrets: ever, accepted, now });
+  const leftOut = webhooksLeftOut({ refusals, secrets: ever, accepted, now });
   const newest = Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
   const { webhooks: known, unknown = null } = await inspected.registered(newest);
   const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(({ id, provider, secret }) => {
@@ -68,7 +67,7 @@ export async function webhooks(inspected: Inspected) {
         .map(({ createdAt, retireAt }) => ({ created_at: iso(createdAt), retires_at: isoOrNull(retireAt) })),
       last_accepted_at: isoOrNull(accepted.find(({ webhookId }) => webhookId === id)?.receivedAt),
       last_refused: refused ? refusalJson(refused) : null,
-      left_out: leftOut.some(({ webhook_id }) => webhook_id === id),
+      left_out: leftOut.some((one) => one.id === id),
     };
   });
   return {

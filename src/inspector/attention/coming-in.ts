@@ -1,98 +1,112 @@
-import { RECENT_MS, type Snapshot } from '../api/stats.ts';
+import type { Refusals } from '../../store/event-store.ts';
+import { type Known, RECENT_MS } from '../api/stats.ts';
 import { duration, plural } from '../pages/words.ts';
 import { adviceOnRefused } from '../watch/request-results.ts';
-import { type Concern, type Found, since } from './concern.ts';
+import { type Found, MOST_TOLD, type Sentence, since } from './concern.ts';
+import { clocksOff } from './processes.ts';
 
-/** Fewer requests that were refused since something came in may be a stranger's. */
+/** What another process accepts may be told so much later than what this one refuses. */
+const SOON_MS = 30_000;
+/** So many in a row say that nothing gets in; or two, if the first was so long ago. */
 const MANY_IN_A_ROW = 10;
-/** More webhooks that are refused have one cause, and one sentence. */
-const MOST_WEBHOOKS = 3;
+const LONG_MS = 120_000;
 
+/** Each reason once. */
+const reasonsOf = (refusals: readonly Refusals[]) => [...new Set(refusals.map(({ reason }) => reason))];
 const inWords = (reasons: readonly string[]) => reasons.join(', ').replaceAll('_', ' ');
 const were = (count: number) => `${plural(count, 'request was', 'requests were')} refused`;
 
 /** Whether what the provider sends gets in. What strangers send, who know no webhook of ours, is never grave. */
-export function comingIn(snapshot: Snapshot, now: number): Found {
-  const { last_10_minutes: recent, last_2_minutes: latest, last_recorded_at: last } = snapshot;
-  const { rejected, rejected_since: inRow, refused_for: reasons } = recent;
+export function comingIn(known: Known): Found {
+  const { now, overview, recent, latest, refusals, newest } = known;
+  const { quarantined, quarantineLost: lost } = overview;
   // Where clocks differ, nobody knows what came after what.
-  const webhooks = snapshot.clocks_off.length > 0 ? [] : recent.refused_webhooks;
-  if (webhooks.length > MOST_WEBHOOKS) return [refusedTogether(webhooks, now)];
-  if (webhooks.length > 0)
-    return webhooks.map((one) => ({
-      ...refusedTogether([one], now),
-      of: one.webhook_id,
-      path: 'refused',
-    }));
+  const webhooks = clocksOff(known).length > 0 ? [] : webhooksLeftOut(known);
+  // More webhooks that are refused have one cause, and one sentence.
+  const areMany = webhooks.length > MOST_TOLD;
+  const leftOut = areMany
+    ? [refusedTogether(webhooks, now)]
+    : webhooks.map((one) => ({ ...refusedTogether([one], now), of: one.id }));
+  const reasons = reasonsOf(refusals.filter(({ lastAt }) => lastAt > now - RECENT_MS));
   // What came from quarantine counts, too.
-  const isAnyIn = recent.accepted + recent.duplicate > 0 || (last !== null && since(last, now) < RECENT_MS);
-  const isNothingIn = inRow >= (isAnyIn ? MANY_IN_A_ROW : 1);
+  const isAnyIn = recent.accepted + recent.duplicate > 0 || (newest[0]?.receivedAt ?? 0) > now - RECENT_MS;
   // A proxy can be mended, and what else strangers send cannot.
   const advice = adviceOnRefused(reasons.includes('no_token') ? 'no_token' : reasons[0]);
   return [
-    isNothingIn && {
-      fault: 'nothing_gets_in',
-      grave: false,
-      text: `Nothing gets in, and ${were(inRow)}: ${inWords(reasons)}`,
-      advice: `If your provider sent them, its notifications do not arrive. ${advice}`,
-      path: 'refused',
-    },
-    latest.rejected > 0 &&
-      !isNothingIn && {
+    ...leftOut,
+    webhooks.length === 0 &&
+      recent.rejected > 0 &&
+      (latest.rejected > 0 || !isAnyIn) && {
         fault: 'refused',
         grave: false,
-        text: `${were(rejected)} in the last 10 minutes: ${inWords(reasons)}`,
-        advice,
-        path: 'refused',
+        text: `${isAnyIn ? '' : 'Nothing gets in: '}${were(recent.rejected)} in the last 10 minutes: ${inWords(reasons)}`,
+        advice: `${isAnyIn ? '' : 'If your provider sent them, its notifications do not arrive. '}${advice}`,
       },
-  ];
-}
-
-const FORGER =
-  'A forger who knows the id of a webhook, or has seen a notification, can cause this, too: look at the networks.';
-
-/** One sentence for webhooks of which nothing gets in. */
-function refusedTogether(webhooks: Snapshot['last_10_minutes']['refused_webhooks'], now: number): Concern {
-  const [id, ...others] = webhooks.map(({ webhook_id }) => webhook_id);
-  const reasons = [...new Set(webhooks.flatMap(({ refused_for }) => refused_for))];
-  const count = webhooks.reduce((sum, { in_a_row }) => sum + in_a_row, 0);
-  const longest = Math.max(...webhooks.map((one) => since(one.since, now)));
-  const which = others.length > 0 ? `${webhooks.length} webhooks` : `webhook ${id}`;
-  const command = `npx hookkit webhooks import --id ${others.length > 0 ? 'ID' : id} --secret-file FILE --replace`;
-  const wrongSecret =
-    `If the stored secret is the wrong one, or has ended, import the right one: \`${command}\`. ` +
-    'What waits in quarantine is admitted then.';
-  const advice = reasons.map((reason) =>
-    reason === 'bad_signature' || reason === 'no_secret' ? wrongSecret : adviceOnRefused(reason),
-  );
-  return {
-    fault: 'webhook_refused',
-    grave: true,
-    text: `Nothing of ${which} gets in: ${were(count)} and none accepted in the last ${duration(longest)}: ${inWords(reasons)}`,
-    advice: [...new Set(advice), FORGER].join(' '),
-    path: 'webhooks',
-  };
-}
-
-/** What waits for a secret, and secrets that end. */
-export function unproven({ quarantined, retiring }: Snapshot, now: number): Found {
-  return [
     quarantined > 0 && {
       fault: 'quarantined',
       grave: false,
-      text: `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine`,
+      text: `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine${lost > 0 ? `, and ${lost} had no room there so far` : ''}`,
       advice:
         'Store the secret of their webhook: then they are admitted. Drop those of no webhook of yours: ' +
         '`npx hookkit quarantine drop --webhook ID`.',
-      path: 'refused',
     },
-    ...retiring.map(({ webhook_id: id, retires_at: at }) => ({
-      fault: 'retiring',
-      of: id,
-      grave: false,
-      text: `The only secret of webhook ${id} ends in ${duration(Date.parse(at) - now)}, and its notifications still come`,
-      advice: `Store the next one before: \`npx hookkit webhooks import --id ${id} --secret-file FILE\`.`,
-      path: 'webhooks',
-    })),
   ];
+}
+
+/**
+ * Webhooks of ours of which nothing gets in: of those with a live secret, and of those that have an event and never had a secret. What was
+ * admitted from quarantine counts as accepted. Strangers can name any other webhook.
+ */
+export function webhooksLeftOut({ refusals, secrets = [], accepted, now }: Standing) {
+  const newest = new Map(accepted.map(({ webhookId, receivedAt }) => [webhookId, receivedAt]));
+  const isOurs = (id: string) => {
+    const own = secrets.filter(({ webhookId }) => webhookId === id);
+    if (own.length === 0) return id !== '' && newest.has(id); // without an id: of requests that name none
+    // What was rotated or deleted has an end: its last notifications may be sent again.
+    return own.some(({ retireAt = now + 1 }) => retireAt > now);
+  };
+  const inRow = refusals.filter(({ inARow }) => inARow > 0);
+  const rows = [...Map.groupBy(inRow, ({ webhookId }) => webhookId)]
+    .map(([id, groups]) => ({
+      id,
+      reasons: reasonsOf(groups),
+      count: groups.reduce((sum, { inARow }) => sum + inARow, 0),
+      since: Math.min(...groups.map(({ rowSince = now }) => rowSince)),
+      lastAt: Math.max(...groups.map(({ lastAt }) => lastAt)),
+    }))
+    .filter(({ id, since, lastAt }) => {
+      const isBroken = (newest.get(id) ?? 0) >= Math.max(since, lastAt - SOON_MS);
+      return lastAt > now - RECENT_MS && !isBroken && isOurs(id);
+    });
+  // Of many webhooks, each may have few.
+  const isNoneIn = Math.max(0, ...newest.values()) < Math.min(...rows.map((row) => row.since));
+  const isMany = isNoneIn && rows.reduce((sum, { count }) => sum + count, 0) >= MANY_IN_A_ROW;
+  return rows.filter(
+    (row) => isMany || row.count >= MANY_IN_A_ROW || (row.count > 1 && row.since <= now - LONG_MS),
+  );
+}
+
+/** What tells of which webhooks something comes, and gets in. */
+type Standing = Pick<Known, 'refusals' | 'secrets' | 'accepted' | 'now'>;
+
+/** One sentence for webhooks of which nothing gets in. */
+function refusedTogether(webhooks: ReturnType<typeof webhooksLeftOut>, now: number): Sentence {
+  const [id, ...others] = webhooks.map((one) => one.id);
+  const reasons = [...new Set(webhooks.flatMap((one) => one.reasons))];
+  const count = webhooks.reduce((sum, one) => sum + one.count, 0);
+  const first = Math.min(...webhooks.map((one) => one.since));
+  const [which, named] = others.length > 0 ? [`${webhooks.length} webhooks`, 'ID'] : [`webhook ${id}`, id];
+  const wrongSecret =
+    'If the stored secret is the wrong one, or has ended, import the right one: ' +
+    `\`npx hookkit webhooks import --id ${named} --secret-file FILE --replace\`. What waits in quarantine is admitted then.`;
+  const advice = reasons.map((reason) =>
+    reason === 'bad_signature' || reason === 'no_secret' ? wrongSecret : adviceOnRefused(reason),
+  );
+  const forger =
+    'A forger who knows the id of a webhook, or has seen a notification, can cause this, too: look at the networks.';
+  return {
+    fault: 'webhook_refused',
+    text: `Nothing of ${which} gets in: ${were(count)} and none accepted in the last ${duration(since(first, now))}: ${inWords(reasons)}`,
+    advice: [...new Set(advice), forger].join(' '),
+  };
 }

@@ -15,8 +15,19 @@ export interface Concern {
   readonly action?: { readonly label: string; readonly path: string };
 }
 
-export type Found = readonly (Concern | false)[];
+/** Grave, and with the page of its subject, unless it says otherwise. */
+export type Sentence = Omit<Concern, 'grave' | 'path'> & Partial<Pick<Concern, 'grave' | 'path'>>;
+export type Found = readonly (Sentence | false)[];
 
-/** The milliseconds since a time in ISO 8601; 0 without one. */
-export const since = (time: string | null, now: number) =>
-  time === null ? 0 : Math.max(0, now - Date.parse(time));
+/** How many of a list a sentence has. */
+export const MOST_TOLD = 3;
+
+/** The first three of a list, and how many more it has. */
+export function listed(all: readonly string[]): string {
+  const told = all.slice(0, MOST_TOLD);
+  if (all.length > MOST_TOLD) told.push(`${all.length - MOST_TOLD} more`);
+  return told.join(', ');
+}
+
+/** The milliseconds since a time; 0 without one. */
+export const since = (time: number | undefined, now: number) => Math.max(0, now - (time ?? now));

@@ -1,106 +1,146 @@
-import type { Snapshot } from '../api/stats.ts';
+import type { Instance } from '../../store/event-store.ts';
+import { HOUR_MS, type Known, LEAST_AHEAD, RECENT_MS } from '../api/stats.ts';
 import { duration, plural } from '../pages/words.ts';
-import { type Found, since } from './concern.ts';
+import { MINUTE_MS } from '../watch/watch.ts';
+import { type Found, listed, since } from './concern.ts';
 
-const PATH = './#instances';
-/** So many events are named. */
-const MOST_NAMED = 3;
+/** So many lives that ended without a stop, one after the other, are no accident. */
+const LEAST_CRASHES = 3;
 /** A start takes so long at most. */
 const STARTED_MS = 120_000;
 const FORGET = 'If it is gone for good, forget it on the overview.';
 
 /** Whether the processes live, and can work. Their times go by the clock of the store. */
-export function processes(snapshot: Snapshot): Found {
-  const { instance, instances, restarts, can_record: canRecord } = snapshot;
-  const canRead = snapshot.can_read_secrets || snapshot.database_flaw?.fault === 'key_gone';
-  const now = Date.parse(snapshot.now);
+export function processes(known: Known): Found {
+  const { instance, lives, problem, secrets, disk } = known;
+  const machines = [...Map.groupBy(lives, ({ machine }) => machine)];
+  const restarts = machines
+    .map(([of, all]) => ({ of, chain: chainOf(all) }))
+    .filter(({ chain }) => chain.length > 0);
   const isRestarting = (machine: string) => restarts.some(({ of }) => of === machine);
   // One that cannot record may live, and cannot say so.
-  const away = canRecord ? instances.filter((one) => one.away && !isRestarting(one.machine)) : [];
+  const away = problem === undefined ? lives.filter(({ state }) => state === 'away') : [];
   return [
     instance === null &&
-      instances.every(({ left_at: left }) => left !== null) && {
+      lives.every(({ state }) => state === 'left' || state === 'replaced') && {
         fault: 'no_server',
-        grave: true,
         text: 'No server runs on this database',
         advice: 'Nothing is received or handled: `npm start`.',
-        path: PATH,
       },
-    ...restarts.map(({ of, crashes, at_work: work }) => ({
-      fault: 'restarts',
-      of,
-      grave: true,
-      text: `Instance ${of} ended ${crashes} times in 10 minutes without a stop, and was started again${atWork(work)}`,
-      advice: `Its log says why, or the system: memory, a signal. ${work[0] ? mending(work[0].id) : ''}`,
-      path: work[0] ? `events/${work[0].id}` : PATH,
-    })),
-    ...away.map(({ name, seen_at: at, at_work: work }) => ({
-      fault: 'away',
-      of: name,
-      grave: true,
-      text: `Instance ${name} was last seen ${duration(since(at, now))} ago${atWork(work)}`,
-      advice:
-        'It stands still or has crashed: look at its log, and start it again. ' +
-        `${work[0] ? 'A handler that blocks the event loop looks like this. ' : ''}${FORGET}`,
-      path: PATH,
-    })),
-    fewer(snapshot, now),
-    ...snapshot.clocks_off.map(({ instance: name, ms }) => ({
-      fault: 'clock',
-      of: name ?? '',
-      grave: true,
-      text: clockText(name, ms),
-      advice:
-        'Times of events, retries and reports are wrong until NTP sets it: `timedatectl`. If all instances are off by as much, the clock of ' +
-        "the database is the wrong one; if events alone say so, it may be their sender's.",
-      path: PATH,
-    })),
-    !canRead && {
-      fault: 'secrets_unreadable',
-      grave: true,
-      text: 'The stored secrets cannot be read',
-      advice:
-        'Processes go on with those that they hold. If they were sealed under another key, start again with that one.',
-      path: 'webhooks',
-    },
+    ...restarts.map(({ of, chain }) => {
+      const [events, id] = atWork(chain, known);
+      return {
+        fault: 'restarts',
+        of,
+        text: `Instance ${of} ended ${chain.length} times in 10 minutes without a stop, and was started again${events}`,
+        advice: `Its log says why, or the system: memory, a signal. ${id ? mending(id) : ''}`,
+        ...(id && { path: `events/${id}` }),
+      };
+    }),
+    ...away
+      .filter(({ machine }) => !isRestarting(machine))
+      .map((one) => {
+        const [events] = atWork([one], known);
+        const blocked = events && 'A handler that blocks the event loop looks like this. ';
+        return {
+          fault: 'away',
+          of: one.name,
+          text: `Instance ${one.name} was last seen ${duration(since(one.seenAt, one.now))} ago${events}`,
+          advice: `It stands still or has crashed: look at its log, and start it again. ${blocked}${FORGET}`,
+        };
+      }),
+    fewer(known),
+    ...clocksOff(known).map(({ of, ms }) => {
+      const off = `${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead'}`;
+      const [whose, other] = of
+        ? [`instance ${of}`, 'that of the database']
+        : ['this machine', 'the newest events'];
+      return {
+        fault: 'clock',
+        of,
+        text: `The clock of ${whose} is ${off}, compared with ${other}`,
+        advice:
+          'Times of events, retries and reports are wrong until NTP sets it: `timedatectl`. If all instances are off by as much, the clock of ' +
+          "the database is the wrong one; if events alone say so, it may be their sender's.",
+      };
+    }),
+    secrets === undefined &&
+      disk.flaw?.fault !== 'key_gone' && {
+        fault: 'secrets_unreadable',
+        text: 'The stored secrets cannot be read',
+        advice:
+          'Processes go on with those that they hold. If they were sealed under another key, start again with that one.',
+        path: 'webhooks',
+      },
   ];
 }
 
-function atWork(work: Snapshot['restarts'][number]['at_work']): string {
-  const named = work
-    .slice(0, MOST_NAMED)
-    .map(({ id, kind, site_id: site }) => `${id} (${kind}, site ${site})`);
-  if (work.length > MOST_NAMED) named.push(`${work.length - MOST_NAMED} more`);
-  return work.length === 0 ? '' : `; it had at work: ${named.join(', ')}`;
+/**
+ * The lives of a machine that ended without a stop in the last ten minutes, each after the one before: several may end at once. None if
+ * that is over: for a minute, or longer where they ended more rarely.
+ */
+function chainOf(lives: readonly Instance[]): readonly Instance[] {
+  const chain: Instance[] = [];
+  for (const life of lives.toSorted((one, other) => one.seenAt - other.seenAt)) {
+    const hasCrashed =
+      life.leftAt === undefined && life.state !== 'live' && life.seenAt > life.now - RECENT_MS;
+    if (hasCrashed && life.startedAt > (chain.at(-1)?.seenAt ?? 0)) chain.push(life);
+  }
+  const [first, last] = [chain[0], chain.at(-1)];
+  if (!first || !last || chain.length < LEAST_CRASHES) return [];
+  const usual = (last.seenAt - first.seenAt) / (chain.length - 1);
+  return last.now - last.seenAt < Math.max(MINUTE_MS, 1.5 * usual) ? chain : [];
+}
+
+/** The events that lives had at work when they ended, in words: those that were lost most often. And the id of the first. */
+function atWork(ended: readonly Instance[], { work }: Known): readonly [string, string | undefined] {
+  const theirs = work.filter(({ instance, until }) =>
+    ended.some(({ name, seenAt }) => name === instance && until >= seenAt),
+  );
+  const events = [...Map.groupBy(theirs, ({ id }) => id)];
+  const most = Math.max(...events.map(([, times]) => times.length));
+  const lost = events.filter(([, times]) => times.length === most).flatMap(([, [one]]) => one ?? []);
+  const told = listed(lost.map(({ id, kind, siteId }) => `${id} (${kind}, site ${siteId})`));
+  return [told && `; it had at work: ${told}`, lost[0]?.id];
 }
 
 const mending = (id: string) =>
   `If it is the handler, \`npx hookkit handlers try ${id}\` shows it: correct it, or dismiss the event: ` +
   `\`npx hookkit events dismiss --id ${id} --reason REASON\`.`;
 
-function clockText(name: string | null, ms: number): string {
-  const off = `${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead'}`;
-  return name === null
-    ? `The clock of this machine is ${off}: the newest events are from its future`
-    : `The clock of instance ${name} is ${off}, compared with that of the database`;
+/** Clocks that differ from the store's by more than a minute, and how far they are ahead; `of` is empty where the newest events say so. */
+export function clocksOff({ lives, newest, now }: Pick<Known, 'lives' | 'newest' | 'now'>) {
+  const off = lives.filter(({ state, aheadMs }) => state === 'live' && Math.abs(aheadMs) > MINUTE_MS);
+  if (off.length > 0) return off.map(({ name, aheadMs }) => ({ of: name, ms: aheadMs }));
+  const recent = newest.filter(({ receivedAt }) => receivedAt > now - RECENT_MS);
+  const behind = Math.min(...recent.map(({ eventTime, receivedAt }) => eventTime - receivedAt));
+  return recent.length >= LEAST_AHEAD && behind > MINUTE_MS ? [{ of: '', ms: -behind }] : [];
 }
 
-/** Whether fewer run than are to, or than did before. Those that are away are told already. */
-function fewer({ instances, instances_before: before, instances_expected: expected }: Snapshot, now: number) {
-  const left = instances.filter((one) => one.left_at !== null);
-  const present = instances.length - left.length;
-  const live = instances.filter((one) => one.left_at === null && !one.away).length;
+/** Whether fewer run than are to, or than did an hour or ten minutes ago. Those that are away are told already. */
+function fewer({ lives, config }: Known) {
+  const { INSTANCES: expected } = config;
+  const now = lives[0]?.now ?? 0;
+  const inState = (...states: readonly string[]) => lives.filter(({ state }) => states.includes(state));
+  const present = inState('live', 'away').length;
+  const ranAt = (at: number) =>
+    lives.filter(({ startedAt, seenAt, leftAt = seenAt }) => startedAt <= at && leftAt >= at).length;
+  const before = Math.max(ranAt(now - HOUR_MS), ranAt(now - RECENT_MS));
   if (present === 0 || present >= (expected ?? before)) return false;
-  const lately = instances.filter((one) => since(one.left_at ?? one.seen_at, now) < STARTED_MS).length;
-  const isSettled = instances.some((one) => since(one.started_at, now) > STARTED_MS);
-  const gone = left.map(({ name, left_at: at }) => `${name} left ${duration(since(at, now))} ago. `).join('');
+  const here = inState('live', 'away', 'left');
+  const lately = here.filter(({ seenAt, leftAt = seenAt }) => now - leftAt < STARTED_MS).length;
+  const isSettled = here.some(({ startedAt }) => now - startedAt > STARTED_MS);
+  const gone = inState('left').map(
+    ({ name, leftAt }) => `${name} left ${duration(since(leftAt, now))} ago. `,
+  );
+  const [why, cure] =
+    expected === undefined
+      ? [`${before} did in the last hour`, FORGET]
+      : [`and INSTANCES is ${expected}`, 'If fewer are to run, correct INSTANCES.'];
   return {
     fault: 'fewer',
-    grave: expected !== null && lately < expected && isSettled,
-    text:
-      `${plural(live, 'receiver runs', 'receivers run')}, ` +
-      `${expected === null ? `${before} did in the last hour` : `and INSTANCES is ${expected}`}`,
-    advice: `${gone}Start what is missing. ${expected === null ? FORGET : 'If fewer are to run, correct INSTANCES.'}`,
-    path: PATH,
+    grave: expected !== undefined && lately < expected && isSettled,
+    text: `${plural(inState('live').length, 'receiver runs', 'receivers run')}, ${why}`,
+    advice: `${gone.join('')}Start what is missing. ${cure}`,
   };
 }

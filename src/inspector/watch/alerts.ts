@@ -13,12 +13,10 @@ import type { Watch } from './watch.ts';
 const ROUND_MS = 10_000;
 /** The least time between two posts. */
 const BETWEEN_MS = 60_000;
-/** So many rounds without the store make half a minute. */
-const ROUNDS_AWAY = 3;
+/** A store that has done nothing for so long is told of. */
+const AWAY_MS = 30_000;
 /** A fault that is gone for a single round has not ended. */
 const ROUNDS_GONE = 2;
-/** Of a post that fails again and again, each sixth is logged: one a minute. */
-const LOGGED = 6;
 /** Slack and Mattermost refuse a text of several times this length. */
 const LONGEST_TEXT = 4000;
 /** Behind these, a space without width: else Mattermost calls people for `@all`, and both make links of addresses. */
@@ -27,20 +25,17 @@ const ACTIVE = /[@#~]|:(?=\/\/)|\](?=\()|www\d*(?=\.)/gi;
 type Found = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'>;
 
 /**
- * Posts what is grave to ALERT_URL when it begins and when it is over: one process for all, by a lease in the store. While a process
- * cannot use the store, it posts that for itself. It has rounds of its own, as a post may take long, and reports must not wait for it.
+ * Posts what is grave to ALERT_URL when it begins and when it is over: one process for all, by a lease in the store, which has what was
+ * posted. While a process cannot use the store, it posts that for itself.
  * @returns a function that ends it
  */
 export function keepAlerting({ store, config, clock, log }: ReportNeeds, watch: Watch): () => void {
   const { ALERT_URL: url, INSTANCE_NAME: by } = config;
   if (url === undefined) return () => {};
   const ended = new AbortController();
-  /** what this process has posted for all, while it has the lease */
-  let alerts: Alerts | undefined;
   let own: Alerts = { postedAt: 0, faults: [] };
-  let roundsAway = 0;
+  let reachedAt = clock.now();
   let why = 'no answer';
-  let failures = 0;
 
   /** Follows the faults, and posts if something is new or over. @param now by the clock that the times of `before` are of */
   const tell = async (before: Alerts, found: readonly Found[], now: number): Promise<Alerts> => {
@@ -48,33 +43,32 @@ export function keepAlerting({ store, config, clock, log }: ReportNeeds, watch: 
     const due = faults.filter((one) => !one.isPosted || isOver(one));
     if (due.length === 0 || Math.abs(now - before.postedAt) < BETWEEN_MS) return { ...before, faults };
     const error = await postAlert(url, alertOf(due, by, now), ended.signal);
-    if (error !== undefined) {
-      const isTold = failures++ % LOGGED > 0 || ended.signal.aborted;
-      if (!isTold) log.warn({ error }, 'an alert was not posted; trying again');
-      return { ...before, faults };
+    if (error === undefined) {
+      const lasting = faults.filter((one) => !isOver(one));
+      return { postedAt: now, faults: lasting.map((one) => ({ ...one, isPosted: true })) };
     }
-    failures = 0;
-    const lasting = faults.filter((one) => !isOver(one));
-    return { postedAt: now, faults: lasting.map((one) => ({ ...one, isPosted: true })) };
+    if (!ended.signal.aborted) log.warn({ error }, 'an alert was not posted; trying again in a minute');
+    return { postedAt: now, faults };
   };
-
+  const forAll = async () => {
+    const held = await store.reports.holdAlerts({ by });
+    const { concerns } = held ? await stats({ store, config, clock, watch }) : { concerns: [] };
+    reachedAt = clock.now();
+    if (!held) return;
+    const grave = concerns.filter((concern) => concern.grave);
+    await store.reports.holdAlerts({ by, alerts: await tell(held, grave, held.now) });
+  };
   const stopForAll = repeat(clock, ROUND_MS, async () => {
-    try {
-      const held = await store.reports.holdAlerts({ by, alerts });
-      const concerns = held ? (await stats({ store, config, clock, watch })).concerns : [];
-      roundsAway = 0;
-      const grave = concerns.filter((concern) => concern.grave);
-      alerts = held && (await tell(held, grave, held.now));
-      if (alerts?.postedAt !== held?.postedAt) await store.reports.holdAlerts({ by, alerts });
-    } catch (error) {
+    await forAll().catch((error) => {
       why = messageOf(error);
       if (!isUnavailable(error) && !ended.signal.aborted)
         log.error({ error: why }, 'cannot look at what needs attention');
-    }
+    });
     return ROUND_MS;
   });
+  // It has rounds of its own, as the store may not answer for long.
   const stopOwn = repeat(clock, ROUND_MS, async () => {
-    const isAway = roundsAway++ >= ROUNDS_AWAY;
+    const isAway = clock.now() - reachedAt >= AWAY_MS;
     own = await tell(own, isAway ? [away(by, why)] : [], clock.now());
     return ROUND_MS;
   });
@@ -96,19 +90,16 @@ const away = (of: string, why: string): Found => ({
 const idOf = ({ fault, of = '' }: Found) => JSON.stringify([fault, of]);
 const isOver = ({ missed }: SeenFault) => missed >= ROUNDS_GONE;
 
-/** The faults of before and those found now. What has gone before it was posted is forgotten. */
+/** The faults found now, and those posted before that have gone. */
 function followed(before: readonly SeenFault[], found: readonly Found[], now: number): SeenFault[] {
-  const present = new Map(found.map((one) => [idOf(one), one]));
-  const begun = new Map(present);
-  for (const one of before) begun.delete(idOf(one));
-  return [
-    ...before.flatMap((one) => {
-      const again = present.get(idOf(one));
-      if (one.isPosted) return [{ ...one, missed: again ? 0 : one.missed + 1 }];
-      return again ? [{ ...one, ...again }] : [];
-    }),
-    ...begun.values().map((one) => ({ ...one, since: now, isPosted: false, missed: 0 })),
-  ];
+  const known = new Map(before.map((one) => [idOf(one), one]));
+  const present = found.map((one) => {
+    const { since = now, isPosted = false } = known.get(idOf(one)) ?? {};
+    return { ...one, since, isPosted, missed: 0 };
+  });
+  const ids = new Set(found.map(idOf));
+  const gone = before.filter((one) => one.isPosted && !ids.has(idOf(one)));
+  return [...present, ...gone.map((one) => ({ ...one, missed: one.missed + 1 }))];
 }
 
 /** What is posted: what has begun first. Programs read the members, people the text. */

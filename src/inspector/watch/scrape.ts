@@ -35,7 +35,7 @@ export async function scrape(inspected: Inspected): Promise<string> {
   count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', watch.droppedLogLines());
   gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', known ? 1 : 0);
   if (known) {
-    const age = (time: string | null) => since(time, clock.now()) / 1000;
+    const age = (time: string | null) => since(time ? Date.parse(time) : undefined, clock.now()) / 1000;
     const events = new Gauge({ name: 'webhook_events', help: EVENTS, labelNames: ['status'], registers });
     for (const [status, number] of Object.entries(known.events)) events.set({ status }, number);
     gauge(
@@ -50,6 +50,7 @@ export async function scrape(inspected: Inspected): Promise<string> {
     );
     gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
+    count('webhook_quarantine_lost_total', 'Notifications that it had no room for.', known.quarantine_lost);
     gauge('webhook_database_bytes', 'Size of the database.', known.disk.database_bytes);
     const free = known.disk.free_bytes;
     if (free !== null) gauge('webhook_disk_free_bytes', 'Room of the disk.', free);

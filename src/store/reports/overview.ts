@@ -54,13 +54,12 @@ interface OverviewRow extends Omit<Overview, 'pending' | 'paused'> {
 
 /** How many of the newest events tell which webhooks something is accepted of. */
 const NEAR = 1000;
-const newestByWebhook = `SELECT webhook_id, max(CASE WHEN received_at < $before THEN received_at END) AS received_at
+const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
   FROM (SELECT webhook_id, received_at FROM events ORDER BY seq DESC LIMIT ${NEAR}) e GROUP BY webhook_id`;
 
-/** When the newest event of each webhook was received, of those before a time: undefined if all were later. Only the newest 1,000 events count. */
-export function newestOfWebhooks(db: Db, query: { readonly before: number }) {
-  return db.all<{ webhookId: string; receivedAt: number | undefined }>(newestByWebhook, query);
-}
+/** When the newest event of each webhook was received. Only the newest 1,000 events count. */
+export const newestOfWebhooks = (db: Db) =>
+  db.all<{ webhookId: string; receivedAt: number }>(newestByWebhook);
 
 export async function overview(db: Db): Promise<Overview> {
   const { ready, paused, ...row } = await one<OverviewRow>(db, atAGlance);

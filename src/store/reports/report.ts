@@ -68,7 +68,7 @@ export interface SeenFault {
   readonly fault: string;
   readonly of?: string;
   readonly since: number;
-  /** as it was posted */
+  /** as it was seen last */
   readonly text: string;
   readonly advice: string;
   readonly isPosted: boolean;
@@ -165,12 +165,8 @@ export function reportOperations(d: Dialect) {
      */
     async holdAlerts(
       db: Db,
-      {
-        by,
-        alerts,
-        now,
-      }: { readonly by: string; readonly alerts?: Alerts | undefined; readonly now: number },
-    ): Promise<(Alerts & { readonly now: number }) | undefined> {
+      { by, alerts, now }: { readonly by: string; readonly alerts?: Alerts; readonly now: number },
+    ) {
       await db.all(noteAlerts);
       const [row] = await db.each<{ value: string; now: number }>(lockAlerts, [{ name: 'alerts' }], { now });
       const time = row?.now ?? now;

@@ -6,7 +6,7 @@ import type { WebhookSecret } from '../stored.ts';
 export type Keyed = { readonly key: Uint8Array };
 
 const KEY_CHECK = "SELECT value FROM meta WHERE name = 'key_check'";
-const SECRETS = `SELECT webhook_id, fingerprint, sealed, retire_at, retire_set_at, created_at FROM secrets
+const SECRETS = `SELECT webhook_id, fingerprint, sealed, retire_at, created_at FROM secrets
   ORDER BY created_at, webhook_id, fingerprint`;
 
 /** By this the key of the database is recognised (`keyCheckOf`); undefined before the first one. */
@@ -30,10 +30,9 @@ export function secretOperations(d: Dialect) {
   const lockKey = `${KEY_CHECK} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
   const addKeyCheck = `INSERT INTO meta (name, value) VALUES ('key_check', $value) ON CONFLICT (name) DO NOTHING`;
   const setKeyCheck = "UPDATE meta SET value = $value WHERE name = 'key_check'";
-  const columns =
-    'webhook_id text, fingerprint text, sealed text, retire_at bigint, retire_set_at bigint, created_at bigint';
+  const columns = 'webhook_id text, fingerprint text, sealed text, retire_at bigint, created_at bigint';
   const again = `ON CONFLICT (webhook_id, fingerprint)
-    DO UPDATE SET sealed = excluded.sealed, retire_at = excluded.retire_at, retire_set_at = excluded.retire_set_at`;
+    DO UPDATE SET sealed = excluded.sealed, retire_at = excluded.retire_at`;
   const put = insert(d, 'secrets', columns, again);
 
   return {
@@ -66,7 +65,7 @@ export function secretOperations(d: Dialect) {
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A secret as it is stored. The seal covers the other members too, but for `createdAt` and `retireSetAt`. */
+/** A secret as it is stored. The seal covers the other members too, but for `createdAt`. */
 interface SealedRow extends Omit<WebhookSecret, 'secret'> {
   readonly fingerprint: string;
   readonly sealed: string;

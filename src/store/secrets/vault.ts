@@ -48,11 +48,11 @@ export async function openSecrets(
 
     /** Stores a secret; several of one webhook are live side by side. A secret that is stored already no longer retires. */
     add: (webhookId: string, secret: string) =>
-      put({ webhookId, secret, createdAt: clock.now(), retireAt: undefined, retireSetAt: undefined }),
+      put({ webhookId, secret, createdAt: clock.now(), retireAt: undefined }),
 
     /** Ends a secret: from `retireAt` on it verifies nothing. */
     retire: (webhookId: string, secret: string, retireAt: number) =>
-      put({ webhookId, secret, createdAt: clock.now(), retireAt, retireSetAt: clock.now() }),
+      put({ webhookId, secret, createdAt: clock.now(), retireAt }),
 
     /** All secrets that are not retired yet, oldest first. */
     async live(): Promise<readonly WebhookSecret[]> {
