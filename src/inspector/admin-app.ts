@@ -129,7 +129,7 @@ async function scrape(inspected: Inspected): Promise<Scraped | undefined> {
     store.reports.instances(),
     store.size(),
     newestReceipt(store, 1),
-    stats(inspected, overview).then(({ concerns }) => concerns),
+    stats(inspected, overview),
   ]);
   const scraped = asked.catch((error) => {
     if (!isUnavailable(error))

@@ -117,6 +117,7 @@ const figuresOf = (sums: readonly Sum[]) => ({
   ack_ms: timesOf(sums, ACK),
   handler_ms: timesOf(sums, HANDLER),
   commit_ms: timesOf(sums, ['commit']),
+  busy_percent: timesOf(sums, ['busy']).mean,
 });
 
 /** How many were refused in the minutes after the last one in which something came in. @param newest when the newest event came */

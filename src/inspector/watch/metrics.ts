@@ -30,13 +30,16 @@ const histogram = (
   ...labelNames: string[]
 ) => new Histogram({ name, help, buckets, labelNames, registers: [registry] });
 
-/** What the store says at a scrape, when the newest event was received, and what needs attention. */
+/** What the store says at a scrape, when the newest event was received, and what the overview says. */
 export type Scraped = readonly [
   Overview,
   readonly Instance[],
   DatabaseSize,
   number | undefined,
-  readonly Concern[],
+  {
+    readonly concerns: readonly Concern[];
+    readonly last_2_minutes: { readonly busy_percent: number | null };
+  },
 ];
 
 /** The metrics for Prometheus. Counters and times change with each event; the others are read at each scrape. */
@@ -100,7 +103,7 @@ export class Metrics {
     gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
     gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedAt);
     if (scraped) {
-      const [overview, instances, size, lastReceivedAt = 0, concerns] = scraped;
+      const [overview, instances, size, lastReceivedAt = 0, { concerns, last_2_minutes: latest }] = scraped;
       const { pending, running, dead, oldestPendingAt = now, oldestReadyAt = now } = overview;
       const age = (time: number) => Math.max(0, now - time) / 1000;
       const unfinished = { pending, running, dead };
@@ -121,6 +124,8 @@ export class Metrics {
       const faults = new Gauge({ name: 'webhook_fault', help: what, registers, labelNames });
       for (const { fault, of = '', grave } of concerns)
         faults.set({ fault, of, severity: grave ? 'grave' : 'minor' }, 1);
+      const busy = 'How busy what writes to the store was in the last minutes, 0 to 1.';
+      if (latest.busy_percent !== null) gauge('webhook_store_busy_ratio', busy, latest.busy_percent / 100);
       gauge('webhook_database_bytes', 'Size of the database.', size.bytes);
       if (size.free !== undefined) gauge('webhook_disk_free_bytes', 'Room of the disk.', size.free);
     }

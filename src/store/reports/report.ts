@@ -45,7 +45,7 @@ export interface Report {
   readonly refusals: readonly Refusals[];
 }
 
-/** How long counts stay: charts show a day, operators query the rest. */
+/** How long counts stay: pages show a day, operators query the rest. */
 const KEPT_MS = 8 * 86_400_000;
 /** A process that was not seen for so long is not coming back. */
 const AWAY_MS = 3_600_000;
