@@ -9,7 +9,7 @@ import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { receivedOf, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
-import { series, spanQuery } from './stats.ts';
+import { series } from './stats.ts';
 import { type Change, changeOne, countFor } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -178,9 +178,8 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     }),
     endpoint({
       path: '/series',
-      summary: 'What the charts show: the last hour by minutes, or the last day by quarters of an hour.',
-      input: spanQuery,
-      run: (query) => series(inspected, query),
+      summary: 'What the plots show: the last hour by minutes.',
+      run: () => series(inspected),
     }),
     endpoint({
       method: 'post',

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { isUnavailable, type KitError } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
@@ -7,7 +6,7 @@ import { isAway, iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
-const OF_KIND = ['accepted', 'duplicate', 'handled', 'skipped', 'failed'] as const;
+const OF_KIND = ['accepted', 'handled', 'failed', 'skipped', 'duplicate'] as const;
 
 /** A member for each name. */
 function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V): Record<N, V> {
@@ -28,10 +27,11 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 /**
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells.
  * `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler has started. `failing`: events that
- * wait after a failure, of kinds of which a run failed in the last 10 minutes. `retiring`: webhooks in use whose only secret ends within a
- * day. `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted since.
+ * wait after a failure, of kinds of which a run failed in the last 10 minutes; `since` the first of them came. `retiring`:
+ * webhooks in use whose only secret ends within a day. `refused_for`: why, the reason of the last refusal first. `refused_webhooks`: those with a secret of which nothing was accepted since.
  * `rejected` is without 503 and 500, which are `not_recorded`. `rejected_since`: in the minutes after the last one in which something came
- * in. `last_2_minutes`: the present one and the one before. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ * in. `last_2_minutes`: the present one and the one before. `figures` are of the last hour. `busy_percent`: how busy what writes was.
+ * `last_day` is ten seconds old at most.
  * @param asked the overview, where it is asked for already
  */
 export async function snapshotOf(
@@ -128,45 +128,38 @@ function rejectedSince(minutes: readonly Sum[], newest = 0): number {
   return countOf(later, 'rejected');
 }
 
-/** What charts show, and in which steps. */
-const SPANS = {
-  hour: { ms: HOUR_MS, step: MINUTE_MS },
-  day: { ms: DAY_MS, step: 15 * MINUTE_MS },
-} as const;
-
-export const spanQuery = z.object({ span: z.literal(['hour', 'day']).default('hour') });
-type Span = z.output<typeof spanQuery>['span'];
-
-/** The charts of the last hour or day. */
-export async function series({ store, watch, clock }: Inspected, { span }: z.output<typeof spanQuery>) {
+/** The plots of the last hour. */
+export async function series({ store, watch, clock }: Inspected) {
   await watch.report();
   const now = clock.now();
-  return seriesOf(await store.reports.stats({ since: now - SPANS[span].ms, by: 'minute' }), span, now);
+  return seriesOf(await store.reports.stats({ since: now - HOUR_MS, by: 'minute' }), now);
 }
 
 /**
- * Columns for a plot, oldest first. `times`: seconds since the epoch; `accepted` to `failed`: a second; of acks and handlers: milliseconds;
- * `backlog`: the most pending events, null where no process ran.
+ * Columns for plots, a row a minute, oldest first, from the first minute of the last hour that a process has told of. `times`: seconds since
+ * the epoch; `received` to `failed`: a second; of acks, handlers and commits: milliseconds; `backlog`: the most pending events. Null
+ * where there was none, or no process ran.
  */
-function seriesOf(minutes: readonly Sum[], span: Span, now: number) {
-  const { ms, step } = SPANS[span];
-  const end = now - (now % step) + step;
-  const starts = Array.from({ length: ms / step }, (_, index) => end - ms + index * step);
-  const inSteps = Map.groupBy(minutes, ({ name }) => Number(name) - (Number(name) % step));
-  const steps = starts.map((start) => inSteps.get(start) ?? []);
-  // The present step is not complete, and would look like a slump.
-  const seconds = starts.map((start) => Math.max(10, Math.min(step, now - start) / 1000));
-  const rate = (result: Counter) => steps.map((sums, index) => countOf(sums, result) / (seconds[index] ?? 1));
-  const acks = steps.map((sums) => timesOf(sums, ACK));
-  const handlers = steps.map((sums) => timesOf(sums, HANDLER));
+function seriesOf(minutes: readonly Sum[], now: number) {
+  const sums = Map.groupBy(minutes, ({ name }) => Number(name));
+  const present = now - (now % MINUTE_MS);
+  const first = Math.min(present, ...sums.keys());
+  const starts = Array.from({ length: (present - first) / MINUTE_MS + 1 }, (_, n) => first + n * MINUTE_MS);
+  const of = (results: readonly string[]) => starts.map((start) => among(sums.get(start) ?? [], results));
+  // The present minute is not complete, and would look like a slump.
+  const seconds = starts.map((start) => Math.max(10, Math.min(MINUTE_MS, now - start) / 1000));
+  const rate = (...results: string[]) => of(results).map(({ count }, n) => count / (seconds[n] ?? 1));
+  const mean = (...results: string[]) =>
+    of(results).map(({ count, ms }) => (count === 0 ? null : ms / count));
   return {
     times: starts.map((start) => start / 1000),
-    ...membersOf(RATES, rate),
-    ack_mean: acks.map(({ mean }) => mean),
-    ack_slowest: acks.map(({ slowest }) => slowest),
-    handler_mean: handlers.map(({ mean }) => mean),
-    handler_slowest: handlers.map(({ slowest }) => slowest),
-    backlog: steps.map((sums) => timesOf(sums, ['backlog']).slowest),
+    received: rate(...ACK),
+    ...membersOf(RATES, (result) => rate(result)),
+    ack_mean: mean(...ACK),
+    handler_mean: mean(...HANDLER),
+    commit_mean: mean('commit'),
+    busy_percent: mean('busy'),
+    backlog: of(['backlog']).map(({ count, slowest }) => (count === 0 ? null : slowest)),
   };
 }
 
@@ -192,7 +185,13 @@ async function failingNow(store: EventStore, since: number) {
   if (kinds.size === 0) return [];
   return (await store.queue.problems())
     .filter(({ kind, status }) => status === 'pending' && kinds.has(slotOf(kind)))
-    .map(({ error, kind, siteId, count }) => ({ error, kind, site_id: siteId, events: count }));
+    .map((group) => ({
+      error: group.error,
+      kind: group.kind,
+      site_id: group.siteId,
+      events: group.count,
+      since: iso(group.firstAt),
+    }));
 }
 
 /** How many of the newest events are looked at for one of a webhook. */

@@ -6,6 +6,8 @@ export interface Concern {
   readonly of?: string;
   /** whether notifications do not come in, or are not handled: that pages somebody, and a command exits with 1 */
   readonly grave: boolean;
+  /** since when, where that is known, in ISO 8601 */
+  readonly since?: string | null;
   readonly text: string;
   /** commands stand between backticks */
   readonly advice: string;

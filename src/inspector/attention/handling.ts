@@ -25,6 +25,7 @@ function failures({ failing, paused, last_10_minutes: recent }: Snapshot): Conce
   const none = recent.handled === 0 ? 'Nothing was handled in the last 10 minutes. ' : '';
   return {
     fault: 'failing',
+    since: failing.map((group) => group.since).toSorted()[0] ?? null,
     grave: true,
     text: `${least}${plural(total, 'event fails', 'events fail')} (${where}): ${told.join('; ')}`,
     advice:
@@ -42,6 +43,7 @@ export function handling(snapshot: Snapshot, now: number): Found {
   return [
     paused !== null && {
       fault: 'paused',
+      since: paused.since,
       grave: true,
       text: `Handling has been paused for ${duration(since(paused.since, now))}, by ${paused.by}: ${paused.reason}`,
       advice: 'Notifications are recorded, but none is handled until you resume: `npx hookkit resume`.',
@@ -51,6 +53,7 @@ export function handling(snapshot: Snapshot, now: number): Found {
     paused === null &&
       ready > READY_MS && {
         fault: 'not_taken_up',
+        since: snapshot.oldest_ready_at,
         grave: true,
         text: `An event has been ready for ${duration(ready)}, and no handler takes it up`,
         advice:
@@ -61,6 +64,7 @@ export function handling(snapshot: Snapshot, now: number): Found {
       ready <= READY_MS &&
       waited > WAITED_MS && {
         fault: 'waiting',
+        since: snapshot.oldest_pending_at,
         grave: true,
         text: `An event has waited for ${duration(waited)}`,
         advice: 'Its handler failed, or asked to come back. Replay it to have it run at once, or dismiss it.',

@@ -16,7 +16,7 @@ export function keeping(snapshot: Snapshot): Found {
       grave: true,
       text: `Nothing can be recorded: ${problem}`,
       advice: `Senders get 503. ${NOT_RECORDED}`,
-      path: './#now',
+      path: './#kept',
     },
     problem === null &&
       latest.not_recorded > 0 && {
@@ -24,7 +24,7 @@ export function keeping(snapshot: Snapshot): Found {
         grave: true,
         text: `${plural(recent.not_recorded, 'request was', 'requests were')} not recorded in the last 10 minutes`,
         advice: NOT_RECORDED,
-        path: './#hour',
+        path: './#in',
       },
     disk.free_bytes !== null &&
       disk.room !== 'enough' && {
@@ -32,14 +32,14 @@ export function keeping(snapshot: Snapshot): Found {
         grave: disk.room === 'none',
         text: `The disk of the database has ${size(disk.free_bytes)} left`,
         advice: 'When it is full, nothing can be recorded. Make room, or set RETENTION_DAYS.',
-        path: './#instances',
+        path: './#kept',
       },
     commit > SLOW_COMMIT_MS && {
       fault: 'slow_commits',
       grave: true,
       text: `Commits took ${duration(commit)} on average in the last 10 minutes`,
       advice: 'Every ack waits for one: look at the disk.',
-      path: './#hour',
+      path: './#kept',
     },
   ];
 }

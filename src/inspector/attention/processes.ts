@@ -20,6 +20,7 @@ export function processes(snapshot: Snapshot, now: number): Found {
       },
     ...away.map(({ name, seen_at: at }) => ({
       fault: 'away',
+      since: at,
       of: name,
       grave: true,
       text: `Instance ${name} was last seen ${duration(since(at, now))} ago`,
