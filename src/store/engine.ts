@@ -31,6 +31,8 @@ export interface Engine {
   readonly write: Transact;
   /** reads, beside the writes */
   readonly read: Transact;
+  /** How busy what writes is, 0 to 1: of a thread since this was asked last, of the connections of a pool now. */
+  busy(): number;
   /** How large it is. @throws KitError STORE_UNAVAILABLE */
   size(): Promise<DatabaseSize>;
   /** Rebuilds the file, so that nothing is left in it of what was deleted. */

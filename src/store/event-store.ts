@@ -36,6 +36,8 @@ export interface EventStore extends StoreReader {
   readonly quarantine: QuarantineFacade;
   readonly secrets: Secrets;
   readonly reports: Reports;
+  /** How busy what writes is, 0 to 1: on SQLite the share of its time since this was asked last, on PostgreSQL of its connections now. */
+  busy(): number;
 }
 
 export function readerOn(engine: Engine): StoreReader {
@@ -58,5 +60,6 @@ export function storeOn(engine: Engine, secrets: Secrets, options: StoreOptions)
   const reader = readerOn(engine);
   const queue = queueOn(engine, reader.queue, options);
   const quarantine = quarantineOn(engine, reader.quarantine, queue, options.clock);
-  return { ...reader, queue, quarantine, secrets, reports: reportsOn(engine, reader.reports) };
+  const reports = reportsOn(engine, reader.reports);
+  return { ...reader, queue, quarantine, secrets, reports, busy: engine.busy };
 }

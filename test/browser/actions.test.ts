@@ -60,9 +60,12 @@ describeInBrowser('a reader', () => {
     const { page } = await openTab();
     await page.goto(inspected.url);
     await page.waitForSelector('#live:text-is("live")');
-    const before = Number(await page.textContent('.tile.dead .figure'));
+    const dead = 'div:has(> dt:text-is("dead")) .figure';
+    const before = Number(await page.textContent(dead));
+    await page.waitForSelector('[data-plot=done] canvas');
     inspected.mock.createMedia({ site_id: inspected.site });
-    await page.waitForSelector(`.tile.dead .figure:text-is("${before + 1}")`);
+    await page.waitForSelector(`${dead} a:text-is("${before + 1}")`);
+    expect(await page.locator('[data-plot=done] canvas').count()).toBe(1);
     await page.waitForSelector(`.note.grave:has-text("${before + 1} events are dead")`);
   });
 

@@ -58,7 +58,7 @@ describeInBrowser('the inspector below the path of a proxy', () => {
       await page.click(`nav[aria-label=Pages] >> text=${name}`);
       expect(await page.title()).toContain(name);
     }
-    await page.waitForSelector('[data-plot=rates] canvas');
+    await page.waitForSelector('[data-plot=in] canvas');
     await page.press('text=Skip to content', 'Enter');
     expect(page.url()).toBe(`${url}/#main`);
     await page.click('button:text("Sign out")');

@@ -82,11 +82,14 @@ describeInBrowser('a page', () => {
   test('draws its plots, when it is the overview, with what happened', async () => {
     const { page } = await openTab();
     await page.goto(inspected.url);
-    await page.waitForSelector('[data-plot=rates] canvas');
-    await page.waitForSelector('[data-plot=times] canvas');
-    expect(await page.textContent('[data-plot=rates]')).toContain('accepted');
-    await page.click('text=Last day');
-    await page.waitForSelector('[data-plot=backlog][data-span=day] canvas');
+    for (const [plot, line] of [
+      ['in', 'received'],
+      ['done', 'waiting'],
+      ['kept', 'busy'],
+    ]) {
+      await page.waitForSelector(`[data-plot=${plot}] canvas`);
+      expect(await page.textContent(`[data-plot=${plot}]`)).toContain(line);
+    }
   });
 
   test('says what to do next, when there is nothing to show yet', async () => {

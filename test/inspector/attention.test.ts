@@ -159,8 +159,10 @@ function refused(webhookId: string, inARow: number, secondsAgo: number, reason =
 /** The overview as its reader sees it, on one line. */
 async function overview({ url }: Inspected): Promise<string> {
   const html = await (await fetch(url)).text();
-  const concerns = /<section aria-label="What needs attention">(.*?)<\/section>/s.exec(html)?.[1] ?? '';
+  const [, headline = '', below = ''] = /<h1[^>]*>(.*?)<\/h1>(.*?)<\/section>/s.exec(html) ?? [];
+  const concerns = below.includes('class="note') ? below : `${headline}. ${below}`;
   return concerns
+    .replace(/<(small|form).*?<\/\1>/gs, '')
     .replace(/<[^>]+>/g, '')
     .replace(/\s+/g, ' ')
     .trim();
@@ -347,6 +349,8 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).toMatch(
       /^✕ Handling has been paused for .*, by admin at 127.0.0.1: the archive moves/,
     );
+    const { concerns, paused } = await inspected.api('/stats');
+    expect(concerns).toMatchObject([{ fault: 'paused', since: paused.since }]);
     await inspected.post('/resume');
     await inspected.settled();
     expect(await overview(inspected)).toMatch(/^✓ All is well/);

@@ -48,6 +48,7 @@ const NAMES = [
   'webhook_oldest_pending_seconds',
   'webhook_handler_seconds',
   'webhook_store_commit_seconds',
+  'webhook_store_busy_ratio',
   'webhook_quarantined',
   'webhook_quarantine_lost_total',
   'webhook_log_lines_dropped_total',
@@ -94,6 +95,7 @@ test("the doctor's probe is not among the refusals, when it has looked at the UR
 test('commits are timed, when there were some, one time a commit', () => {
   const [, count] = /^webhook_store_commit_seconds_count (\d+)$/m.exec(text) ?? [];
   expect(Number(count)).toBeGreaterThan(3);
+  expect(Number(/^webhook_store_busy_ratio (.+)$/m.exec(text)?.[1])).toBeLessThanOrEqual(1);
 });
 
 test.each(['alerts.yml', 'dashboard.json'])(

@@ -9,7 +9,7 @@ import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { received, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
-import { series, spanQuery } from './stats.ts';
+import { series } from './stats.ts';
 import { type Change, changeOne, countFor } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -153,9 +153,8 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: () => stats(inspected),
     }),
     get('/series', {
-      summary: 'What the charts show: the last hour by minutes, or the last day by quarters of an hour.',
-      input: spanQuery,
-      run: (query) => series(inspected, query),
+      summary: 'What the plots show: the last hour by minutes.',
+      run: () => series(inspected),
     }),
     post('/pause', {
       summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
@@ -7,7 +6,7 @@ import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
-const OF_KIND = ['accepted', 'duplicate', 'handled', 'skipped', 'failed'] as const;
+const OF_KIND = ['accepted', 'handled', 'failed', 'skipped', 'duplicate'] as const;
 
 /** A member for each name. */
 function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V): Record<N, V> {
@@ -33,8 +32,9 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 /**
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
  * store. `failing`: events that wait after a failure. `held`: handlers past their time. `work`: what instances have at work, or had when they
- * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `recent` is of the last 10 minutes, `latest` of the present one and the
- * one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has accepted some.
+ * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `recent` is of the last 10 minutes,
+ * `latest` of the present one and the one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has
+ * accepted some.
  * @param asked the overview, where it is asked for already
  */
 export async function lookAt(
@@ -93,7 +93,7 @@ async function resolved<T extends object>(promises: T) {
 /**
  * What pages and the API have of that. `events.pending` counts those that wait for a retry, too; `oldest_ready_at` is of those that no handler
  * has started. `quarantine_lost`: how many the quarantine had no room for, since the database was made. `rejected` is without 503 and 500,
- * which are `not_recorded`. `figures` are of the last hour. `last_day` is ten seconds old at most.
+ * which are `not_recorded`. `figures` are of the last hour. `busy_percent`: how busy what writes to the store was. `last_day` is ten seconds old at most.
  */
 export function shownOf({ overview, newest: [last], lives, disk, day, ...known }: Known) {
   const { pending, running, dead, paused, quarantined, quarantineLost: quarantine_lost } = overview;
@@ -150,6 +150,7 @@ const figuresOf = (sums: readonly Sum[]) => ({
   ack_ms: timesOf(sums, ACK),
   handler_ms: timesOf(sums, HANDLER),
   commit_ms: timesOf(sums, ['commit']),
+  busy_percent: timesOf(sums, ['busy']).mean,
 });
 
 function notRecordedAt(minutes: readonly Sum[]): number {
@@ -159,45 +160,38 @@ function notRecordedAt(minutes: readonly Sum[]): number {
   return last >= lastWith(ACK) ? last : 0;
 }
 
-/** What charts show, and in which steps. */
-const SPANS = {
-  hour: { ms: HOUR_MS, step: MINUTE_MS },
-  day: { ms: DAY_MS, step: 15 * MINUTE_MS },
-} as const;
-
-export const spanQuery = z.object({ span: z.literal(['hour', 'day']).default('hour') });
-type Span = z.output<typeof spanQuery>['span'];
-
-/** The charts of the last hour or day. */
-export async function series({ store, watch, clock }: Inspected, { span }: z.output<typeof spanQuery>) {
+/** The plots of the last hour. */
+export async function series({ store, watch, clock }: Inspected) {
   await watch.report();
   const now = clock.now();
-  return seriesOf(await store.reports.stats({ since: now - SPANS[span].ms, by: 'minute' }), span, now);
+  return seriesOf(await store.reports.stats({ since: now - HOUR_MS, by: 'minute' }), now);
 }
 
 /**
- * Columns for a plot, oldest first. `times`: seconds since the epoch; `accepted` to `failed`: a second; of acks and handlers: milliseconds;
- * `backlog`: the most pending events, null where no process ran.
+ * Columns for plots, a row a minute, oldest first, from the first minute of the last hour that a process has told of. `times`: seconds since
+ * the epoch; `received` to `failed`: a second; of acks, handlers and commits: milliseconds; `backlog`: the most pending events. Null
+ * where there was none, or no process ran.
  */
-function seriesOf(minutes: readonly Sum[], span: Span, now: number) {
-  const { ms, step } = SPANS[span];
-  const end = now - (now % step) + step;
-  const starts = Array.from({ length: ms / step }, (_, index) => end - ms + index * step);
-  const inSteps = Map.groupBy(minutes, ({ name }) => Number(name) - (Number(name) % step));
-  const steps = starts.map((start) => inSteps.get(start) ?? []);
-  // The present step is not complete, and would look like a slump.
-  const seconds = starts.map((start) => Math.max(10, Math.min(step, now - start) / 1000));
-  const rate = (result: Counter) => steps.map((sums, index) => countOf(sums, result) / (seconds[index] ?? 1));
-  const acks = steps.map((sums) => timesOf(sums, ACK));
-  const handlers = steps.map((sums) => timesOf(sums, HANDLER));
+function seriesOf(minutes: readonly Sum[], now: number) {
+  const sums = Map.groupBy(minutes, ({ name }) => Number(name));
+  const present = now - (now % MINUTE_MS);
+  const first = Math.min(present, ...sums.keys());
+  const starts = Array.from({ length: (present - first) / MINUTE_MS + 1 }, (_, n) => first + n * MINUTE_MS);
+  const of = (results: readonly string[]) => starts.map((start) => among(sums.get(start) ?? [], results));
+  // The present minute is not complete, and would look like a slump.
+  const seconds = starts.map((start) => Math.max(10, Math.min(MINUTE_MS, now - start) / 1000));
+  const rate = (...results: string[]) => of(results).map(({ count }, n) => count / (seconds[n] ?? 1));
+  const mean = (...results: string[]) =>
+    of(results).map(({ count, ms }) => (count === 0 ? null : ms / count));
   return {
     times: starts.map((start) => start / 1000),
-    ...membersOf(RATES, rate),
-    ack_mean: acks.map(({ mean }) => mean),
-    ack_slowest: acks.map(({ slowest }) => slowest),
-    handler_mean: handlers.map(({ mean }) => mean),
-    handler_slowest: handlers.map(({ slowest }) => slowest),
-    backlog: steps.map((sums) => timesOf(sums, ['backlog']).slowest),
+    received: rate(...ACK),
+    ...membersOf(RATES, (result) => rate(result)),
+    ack_mean: mean(...ACK),
+    handler_mean: mean(...HANDLER),
+    commit_mean: mean('commit'),
+    busy_percent: mean('busy'),
+    backlog: of(['backlog']).map(({ count, slowest }) => (count === 0 ? null : slowest)),
   };
 }
 

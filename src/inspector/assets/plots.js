@@ -1,29 +1,26 @@
-// Draws the charts of the overview.
+// Draws the plots of the overview.
 
 import uPlot from './uplot.js';
 
 const AGAIN_MS = 10_000;
-const HEIGHT = 200;
+const HEIGHT = 100;
 
-/** Columns of `/api/series`, each with its label and colour. */
+/** Of each plot the columns of `/api/series`, with labels and colours. The last one has its scale on the right. */
 const LINES = {
-  rates: [
-    ['accepted', 'accepted', '--pico-ins-color'],
-    ['duplicate', 'repeated', '--pico-primary'],
+  in: [
+    ['received', 'received a second', '--pico-ins-color'],
     ['rejected', 'refused', '--warn'],
     ['not_recorded', 'not recorded', '--pico-del-color'],
+    ['ack_mean', 'ack, ms', '--pico-primary'],
   ],
-  runs: [
-    ['handled', 'handled', '--pico-ins-color'],
-    ['skipped', 'skipped', '--pico-muted-color'],
+  done: [
+    ['handled', 'handled a second', '--pico-ins-color'],
     ['failed', 'failed', '--pico-del-color'],
+    ['backlog', 'waiting', '--pico-primary'],
   ],
-  backlog: [['backlog', 'pending', '--pico-primary']],
-  times: [
-    ['ack_mean', 'ack, mean', '--pico-ins-color'],
-    ['ack_slowest', 'ack, slowest', '--pico-primary'],
-    ['handler_mean', 'handler, mean', '--warn'],
-    ['handler_slowest', 'handler, slowest', '--pico-del-color'],
+  kept: [
+    ['commit_mean', 'commit, ms', '--pico-ins-color'],
+    ['busy_percent', 'busy, %', '--pico-primary'],
   ],
 };
 
@@ -31,48 +28,53 @@ const LINES = {
 const drawn = new Map();
 
 const format = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const clock = (at) => (at === null ? '–' : format.format(at * 1000));
+const clock = (at) => format.format(at * 1000);
 
 /** @param {string} name */
-function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** @param {HTMLElement} place @param {Record<string, number[]>} columns */
 function draw(place, columns) {
-  const { plot: name = '' } = place.dataset;
-  const axis = {
-    stroke: colour('--pico-muted-color'),
-    grid: { stroke: colour('--pico-muted-border-color') },
-  };
-  const series = LINES[name].map(([, label, stroke]) => ({
+  const lines = LINES[place.dataset.plot ?? ''];
+  const series = lines.map(([, label, stroke], n) => ({
     label,
     stroke: colour(stroke),
+    width: 1.5,
+    scale: n === lines.length - 1 ? 'right' : 'left',
     spanGaps: true,
-    points: { show: name === 'times' || name === 'backlog', size: 4 },
-    value: (_plot, value) => (value === null ? '–' : value.toFixed(1)),
+    value: (_plot, value) => value?.toFixed(1) ?? '',
   }));
+  const first = columns.times[0];
+  const last = Math.max(columns.times.at(-1), first + 600); // ten minutes at least
+  const stroke = colour('--pico-muted-color');
+  const grid = { stroke: colour('--pico-muted-border-color'), width: 1 };
+  const scale = (least) => ({ range: (_plot, _min, max) => [0, Math.max(least, max * 1.1)] });
   const options = {
     width: place.clientWidth,
     height: HEIGHT,
-    padding: [null, 28, null, null], // room for the last time
-    series: [{ label: 'time', value: (_plot, at) => clock(at) }, ...series],
-    axes: [{ ...axis, values: (_plot, times) => times.map(clock) }, axis],
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
-    cursor: { y: false },
+    series: [{ label: 'last hour', value: (_plot, at) => (at === null ? '' : clock(at)) }, ...series],
+    axes: [
+      { stroke, grid, size: 24, values: (_plot, times) => times.map(clock) },
+      { stroke, grid, size: 40, scale: 'left', space: 25 },
+      { stroke: series.at(-1).stroke, grid: { show: false }, size: 50, scale: 'right', side: 1, space: 25 },
+    ],
+    scales: {
+      x: { range: () => [first, last] },
+      left: scale(1),
+      right: scale(10),
+    },
+    cursor: { y: false, sync: { key: 'hour' } },
   };
-  const data = [columns.times, ...LINES[name].map(([column]) => columns[column])];
   drawn.get(place)?.destroy();
-  drawn.set(place, new uPlot(options, data, place));
+  drawn.set(place, new uPlot(options, [columns.times, ...lines.map(([column]) => columns[column])], place));
 }
 
 async function refresh() {
   if (document.hidden) return;
-  const places = document.querySelectorAll('[data-plot]');
-  const answer = await fetch(`api/series?span=${places[0].dataset.span}`).catch(() => undefined);
+  const answer = await fetch('api/series').catch(() => undefined);
   if (!answer?.ok) return;
   const columns = await answer.json();
-  for (const place of places) draw(place, columns);
+  for (const place of document.querySelectorAll('[data-plot]')) draw(place, columns);
 }
 
 refresh();

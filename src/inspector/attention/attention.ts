@@ -1,3 +1,4 @@
+import { isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { type Known, lookAt, type Sources, shownOf } from '../api/stats.ts';
 import { duration } from '../pages/words.ts';
 import { comingIn } from './coming-in.ts';
@@ -14,7 +15,8 @@ export async function stats(sources: Sources, asked = sources.store.reports.over
 
 /** The problems, the gravest first; none if all is well. Each ends when its advice is followed. */
 export function concernsOf(known: Known): Concern[] {
-  const about = (path: string, found: Found) => found.map((one) => one && { path, grave: true, ...one });
+  const about = (path: string, found: Found) =>
+    found.map((one) => one && { path, grave: true, ...one, since: isoOrNull(one.since) });
   return [
     ...about('./#hour', keeping(known)),
     ...about('problems', handling(known)),

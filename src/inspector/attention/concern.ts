@@ -6,6 +6,8 @@ export interface Concern {
   readonly of?: string;
   /** whether notifications do not come in, or are not handled: that pages somebody, and a command exits with 1 */
   readonly grave: boolean;
+  /** since when, in ISO 8601; null where that is not known */
+  readonly since: string | null;
   readonly text: string;
   /** commands stand between backticks */
   readonly advice: string;
@@ -16,7 +18,8 @@ export interface Concern {
 }
 
 /** Grave, and with the page of its subject, unless it says otherwise. */
-export type Sentence = Omit<Concern, 'grave' | 'path'> & Partial<Pick<Concern, 'grave' | 'path'>>;
+export type Sentence = Pick<Concern, 'fault' | 'of' | 'text' | 'advice' | 'action'> &
+  Partial<Pick<Concern, 'grave' | 'path'>> & { readonly since?: number | undefined };
 export type Found = readonly (Sentence | false)[];
 
 /** How many of a list a sentence has. */

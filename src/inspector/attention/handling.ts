@@ -34,6 +34,7 @@ function failure(known: Known, of: string, where: string, groups: readonly Probl
   return {
     fault: 'failing',
     of,
+    since: firstOf(groups),
     grave: age > FAILING_MS,
     text: `${least}${plural(sum(groups), 'event fails', 'events fail')} (${where}, for ${duration(age)}): ${told}`,
     advice:
@@ -85,6 +86,7 @@ export function handling(known: Known): Found {
   return [
     paused !== undefined && {
       fault: 'paused',
+      since: paused.since,
       text: `Handling has been paused for ${duration(since(paused.since, now))}, by ${paused.by}: ${paused.reason}`,
       advice: 'Notifications are recorded, but none is handled until you resume: `npx hookkit resume`.',
       path: './#handling',
@@ -95,6 +97,7 @@ export function handling(known: Known): Found {
       held.length === 0 &&
       ready > READY_MS && {
         fault: 'not_taken_up',
+        since: overview.oldestReadyAt,
         text: `An event has been ready for ${duration(ready)}, and no handler takes it up`,
         advice:
           'Handlers are slower than events come, at a limit of the app, or none runs: look at their times and at the instances.',

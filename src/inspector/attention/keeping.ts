@@ -16,7 +16,7 @@ export function keeping({ now, problem, disk, recent, notRecordedAt }: Known): F
       text: `Nothing can be recorded: ${problem}`,
       advice:
         'Senders get 503, and may send again. `npx hookkit doctor` looks for the cause, and says what to do.',
-      path: './#now',
+      path: './#kept',
     },
     problem === undefined &&
       now - notRecordedAt < SOON_OVER_MS && {
@@ -24,6 +24,7 @@ export function keeping({ now, problem, disk, recent, notRecordedAt }: Known): F
         text: `${plural(recent.not_recorded, 'request was', 'requests were')} not recorded in the last 10 minutes`,
         advice:
           'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an overload. Run `npx hookkit doctor`.',
+        path: './#in',
       },
     room !== 'enough' && {
       fault: 'disk',

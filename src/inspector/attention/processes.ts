@@ -45,6 +45,7 @@ export function processes(known: Known): Found {
         return {
           fault: 'away',
           of: one.name,
+          since: one.seenAt,
           text: `Instance ${one.name} was last seen ${duration(since(one.seenAt, one.now))} ago${events}`,
           advice: `It stands still or has crashed: look at its log, and start it again. ${blocked}${FORGET}`,
         };

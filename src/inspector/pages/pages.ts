@@ -2,7 +2,6 @@ import express, { type RequestHandler, Router } from 'express';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { endpointsOf } from '../api/endpoints.ts';
 import { channelList, channelsQuery, problemList, quarantine, refusals } from '../api/reports.ts';
-import { spanQuery } from '../api/stats.ts';
 import { webhooks } from '../api/webhooks.ts';
 import { stats } from '../attention/attention.ts';
 import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
@@ -24,15 +23,11 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
   const { store, clock, config, log, isDev } = inspected;
   const pages: Readonly<Record<string, Page>> = {
-    '/': async ({ query }, _res, asked) => {
-      const known = await stats(inspected, asked);
-      return {
-        view: 'overview',
-        stats: known,
-        webhookPath: config.WEBHOOK_PATH,
-        ...parsed(spanQuery, query),
-      };
-    },
+    '/': async (_req, _res, asked) => ({
+      view: 'overview',
+      stats: await stats(inspected, asked),
+      webhookPath: config.WEBHOOK_PATH,
+    }),
     '/events': eventsPage(inspected),
     '/events/replay': bulkPage(inspected, 'replay'),
     '/events/dismiss': bulkPage(inspected, 'dismiss'),

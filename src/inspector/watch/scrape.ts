@@ -9,6 +9,7 @@ import { Counter, Gauge, Registry } from './metrics.ts';
 const PATIENCE_MS = 5000;
 
 const EVENTS = 'Events that have not ended, and dead ones.';
+const BUSY = 'How busy what writes to the store was in the last minutes, 0 to 1.';
 const FAULT = 'What needs attention, as the overview says it: 1 while it does.';
 
 /**
@@ -51,6 +52,8 @@ export async function scrape(inspected: Inspected): Promise<string> {
     gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
     count('webhook_quarantine_lost_total', 'Notifications that it had no room for.', known.quarantine_lost);
+    const busy = known.last_2_minutes.busy_percent;
+    if (busy !== null) gauge('webhook_store_busy_ratio', BUSY, busy / 100);
     gauge('webhook_database_bytes', 'Size of the database.', known.disk.database_bytes);
     const free = known.disk.free_bytes;
     if (free !== null) gauge('webhook_disk_free_bytes', 'Room of the disk.', free);

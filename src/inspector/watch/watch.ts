@@ -8,7 +8,10 @@ import type { EventStore, Refusals, Stat, Sum } from '../../store/event-store.ts
 import { Metrics } from './metrics.ts';
 import { isRejection, type RejectionResult, rejectionResultOf, resultOf } from './request-results.ts';
 
-/** What statistics count: requests, runs of handlers, commits, and looks at the backlog, whose milliseconds are its pending events. */
+/**
+ * What statistics count: requests, runs of handlers, commits, and looks at the store, every ten seconds: the milliseconds of `backlog` are
+ * pending events, and those of `busy` say how busy what writes is, in per cent.
+ */
 export const RATES = [
   'accepted',
   'duplicate',
@@ -18,7 +21,7 @@ export const RATES = [
   'skipped',
   'failed',
 ] as const;
-export type Counter = (typeof RATES)[number] | 'commit' | 'backlog';
+export type Counter = (typeof RATES)[number] | 'commit' | 'backlog' | 'busy';
 
 type Counted = Omit<Stat, 'instance'>;
 type Amount = Pick<Stat, 'count' | 'ms' | 'slowest'>;
@@ -109,6 +112,7 @@ export class Watch implements Observer {
     this.#needs = needs;
     void this.#report(needs); // at once: the first event may end the process, and others are to know which handlers it has
     const stop = repeat(clock, 0, async () => {
+      this.#count('busy', 100 * store.busy());
       const overview = await store.reports.overview().catch(() => undefined); // the report that follows says why
       if (overview) this.#count('backlog', overview.pending);
       const secrets = await store.secrets.all().catch(() => undefined); // under another key, those of before count

@@ -63,6 +63,7 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
   return {
     write: (name, input) => doing(attempt(WRITING, operations[name], { ...input, now: clock.now() })),
     read: (name, input) => doing(attempt(READING, reads[name], input)),
+    busy: () => servers.busy(),
     size: () => doing(attempt(READING, sizeOf, {})) as Promise<DatabaseSize>,
     async compact() {}, // what was deleted is the server's to remove
     async close() {

@@ -89,6 +89,12 @@ export class Servers {
     throw last;
   }
 
+  /** The share of the connections that are in use now, 0 to 1. */
+  busy(): number {
+    const { totalCount = 0, idleCount = 0, options } = this.#pools[this.#current] ?? {};
+    return (totalCount - idleCount) / (options?.max ?? 1);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#pools.map((pool) => pool.end()));
   }

@@ -86,7 +86,7 @@ export interface Alerts {
 /** A process that posts alerts renews its lease every ten seconds; another takes it over so long after the last time. */
 const ALERTS_LEASE_MS = 30_000;
 
-/** How long counts stay: charts show a day, operators query the rest. */
+/** How long counts stay: pages show a day, operators query the rest. */
 const KEPT_MS = 8 * 86_400_000;
 /** A process that was not seen for so long stands still or has crashed. */
 const AWAY_MS = 30_000;

@@ -184,6 +184,8 @@ export interface Connection {
    */
   run(requests: readonly Request[]): Promise<readonly unknown[]>;
   close(): void | Promise<void>;
+  /** The share of its time that its thread has worked since this was asked last, 0 to 1. One without a thread does not know. */
+  busy?(): number;
 }
 
 type Operate = (db: Db, input: never) => unknown;

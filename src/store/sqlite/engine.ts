@@ -32,6 +32,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
   return {
     write: (name, input) => writer.request(name, { ...input, now: clock.now() }),
     read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
+    busy: writer.busy,
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path, SECRETS_KEY)),
     compact: async () => compact(path),
     async close() {
@@ -55,6 +56,7 @@ function queueOn(connection: Connection) {
   // What comes in one turn of the event loop goes together.
   const request = gathered(run, () => setImmediate());
   return {
+    busy: connection.busy ?? (() => 0),
     request: (name: string, input: object) => request({ name, input }),
     /** Ends once the transaction under way has ended. Requests behind it are refused, as each might wait as long for a lock. */
     async close(): Promise<void> {
@@ -76,7 +78,15 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
   });
   const { failed: why } = await answer.promise;
   if (why !== undefined) throw new KitError('STORE_UNUSABLE', why);
+  const { eventLoopUtilization: load } = thread.performance;
+  let before = load();
   return {
+    busy() {
+      const now = load();
+      const { utilization } = load(now, before);
+      before = now;
+      return utilization || 0; // not a number where no time has gone by
+    },
     async run(requests) {
       answer = Promise.withResolvers();
       thread.postMessage(requests);
