@@ -3,7 +3,7 @@ import { boundedServer, listen } from '../base/http-server.ts';
 import { connectionsWithin } from '../config.ts';
 import type { Admin } from '../observer.ts';
 import { adminApp } from './admin-app.ts';
-import { BulkVerbs } from './api/verbs.ts';
+import { bulkVerbsOf } from './api/verbs.ts';
 import { registeredWebhooks } from './api/webhooks.ts';
 import { keepAlerting } from './watch/alerts.ts';
 import { Watch } from './watch/watch.ts';
@@ -20,26 +20,21 @@ export function createInspector(clock: Clock, droppedLogLines?: () => number): A
   const watch = new Watch(clock, droppedLogLines);
   return {
     observer: watch,
-    keepReporting(needs) {
-      const stopAlerting = keepAlerting(needs, watch);
-      const leave = watch.keepReporting(needs);
-      return () => {
-        stopAlerting();
-        return leave();
-      };
-    },
+    keepReporting: (needs) => watch.keepReporting(needs),
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
-      const verbs = new BulkVerbs(parts);
+      const verbs = bulkVerbsOf(parts);
       const app = adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
       const server = boundedServer(app, { ...parts.config, ...BOUNDS });
       const settings = 'ADMIN_HOST and ADMIN_PORT';
       const listener = await listen(server, { host, port, settings });
       const { url } = listener;
+      const stopAlerting = keepAlerting(parts, watch);
       parts.log.info({ url }, 'inspecting');
       return {
         url,
         async stop() {
+          stopAlerting();
           await Promise.all([verbs.stop(), listener.stop()]); // ends live tails too
         },
       };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { isOwnHost } from '../../src/inspector/admin-app.ts';
-import { Guesses } from '../../src/inspector/guard/guesses.ts';
+import { guessesOf } from '../../src/inspector/guard/guesses.ts';
 import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
 import { logLines } from '../support/log-lines.ts';
 
@@ -168,9 +168,9 @@ describe('guesses of the token:', () => {
     test('of a source is told of at once, and further ones of the same minute only a minute later', async () => {
       const clock = new VirtualClock(Date.now());
       const { log, withMessage } = logLines();
-      const guesses = new Guesses({ check: () => undefined, clock, log });
-      for (let round = 0; round < 50; round++) guesses.check('a', 'wrong');
-      for (let source = 0; source < 500; source++) guesses.check(`source ${source}`, 'wrong');
+      const guess = guessesOf(() => undefined, clock, log);
+      for (let round = 0; round < 50; round++) guess('a', 'wrong');
+      for (let source = 0; source < 500; source++) guess(`source ${source}`, 'wrong');
       const told = () => withMessage('wrong admin token').map(({ source, guesses: n }) => [source, n]);
       // Ten of the first source, ninety others, and then all that no token was checked of.
       expect(told()).toHaveLength(92);

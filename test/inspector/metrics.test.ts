@@ -54,7 +54,6 @@ const NAMES = [
   'webhook_log_lines_dropped_total',
   'webhook_database_bytes',
   ...(ENGINE === 'sqlite' ? ['webhook_disk_free_bytes'] : []),
-  'webhook_oldest_ready_seconds',
   'webhook_paused',
   'process_cpu_seconds_total',
   'process_resident_memory_bytes',
@@ -80,7 +79,6 @@ test.each([
   'webhook_handler_seconds_count{kind="unknown",outcome="skipped"} 1',
   'webhook_quarantined 1',
   'webhook_store_up 1',
-  'webhook_oldest_ready_seconds 0',
   'webhook_paused 1',
   'webhook_fault{fault="paused",of="",severity="grave"} 1',
 ])('metrics say %s, when that is what happened', (line) => {

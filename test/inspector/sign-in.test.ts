@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
-import { Sessions } from '../../src/inspector/guard/sign-in.ts';
+import { sessionsBy } from '../../src/inspector/guard/sign-in.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
@@ -167,7 +167,7 @@ describe('a session', () => {
   test('is refused, when its cookie was changed, made up or is of another start, with 401', async () => {
     const cookie = await session();
     const [name = '', value = ''] = cookie.split('=');
-    const foreign = new Sessions(new VirtualClock(Date.now())).begin('change');
+    const foreign = sessionsBy(new VirtualClock(Date.now())).begin('change');
     for (const forged of [
       `${value.slice(0, -2)}AA`,
       `${value}A`,
@@ -183,7 +183,7 @@ describe('a session', () => {
   });
 
   test('goes on, when a thousand others are begun with the token that only reads, of which the newest are kept', () => {
-    const sessions = new Sessions(new VirtualClock());
+    const sessions = sessionsBy(new VirtualClock());
     const [mine, ...others] = [
       sessions.begin('change'),
       ...Array.from({ length: 1001 }, () => sessions.begin('read')),
@@ -194,7 +194,7 @@ describe('a session', () => {
 
   test('is over, when twelve hours have passed, whatever the browser still sends', async () => {
     const clock = new VirtualClock();
-    const sessions = new Sessions(clock);
+    const sessions = sessionsBy(clock);
     const cookie = `hookkit_session=${sessions.begin('change')}`;
     await clock.advance(12 * 3_600_000 - 1);
     expect(sessions.rightOf(cookie)).toBe('change');

@@ -43,13 +43,11 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
     throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
   const progress = verbs.start(filter, wanted);
-  if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle);
+  if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle());
   const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: !isOver };
-  throw new RefusedError(
-    503,
-    `it was cut short after ${plural(events, 'event')} (${problem}): ask again for the rest`,
-  );
+  const soFar = `it was cut short after ${plural(events, 'event')}`;
+  throw new RefusedError(503, `${soFar} (${problem}): ask again for the rest`);
 }
 
 /** Every route of the API but the stream and the OpenAPI description. */
@@ -67,9 +65,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     }),
     post('/events/replay', {
       summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,
-      input: bulkInput.extend({
-        reset_steps: flag.describe('forget the stored results of ctx.once'),
-      }),
+      input: bulkInput.extend({ reset_steps: flag.describe('forget the results of ctx.once') }),
       run: ({ reset_steps: resetSteps, ...given }) => bulk(inspected, given, { verb: 'replay', resetSteps }),
     }),
     post('/events/dismiss', {
@@ -111,8 +107,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
     }),
     get('/refusals', {
       summary:
-        'Refused requests of all processes by reason, webhook and network, the last ones first. ' +
-        'in_a_row: how many of them since something of the webhook was last accepted.',
+        'Refused requests of all processes by reason, webhook and network; in_a_row: since something of it was accepted.',
       run: () => reports.refusals(inspected),
     }),
     get('/rejections', {
@@ -144,8 +139,7 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       },
     }),
     get('/webhooks', {
-      summary:
-        'Webhooks at the provider, where it can be asked, and those with a secret, which is not shown.',
+      summary: 'Webhooks at the provider, where it can be asked, and those with a secret: it is not shown.',
       run: () => webhooks(inspected),
     }),
     get('/stats', {

@@ -41,11 +41,8 @@ async function receiptOf({ queue }: EventStore, after: string | number): Promise
   const [seq = 0, receivedAt = 0] = after.split('-').map((part) => Number.parseInt(part, 36));
   const found = seq === 0 ? START : await queue.receiptBefore({ seq: seq + 1 });
   if (found?.seq === seq && found.receivedAt === receivedAt) return found;
-  const time = new Date(receivedAt).toISOString();
-  throw new RefusedError(
-    410,
-    `the cursor is of another database, or from before a restore: after=${time} goes on`,
-  );
+  const goOn = `after=${new Date(receivedAt).toISOString()} goes on`;
+  throw new RefusedError(410, `the cursor is of another database, or from before a restore: ${goOn}`);
 }
 
 /** Answers with what was received after a cursor, a recording a line. Headers tell where to go on, and how many events are left. */

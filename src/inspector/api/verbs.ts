@@ -68,60 +68,24 @@ const REMEMBERED = 100;
 
 const NOUNS = { replay: 'replay', dismiss: 'dismissal' } as const;
 
+export type BulkVerbs = ReturnType<typeof bulkVerbsOf>;
+
 /**
  * Verbs for many events, one at a time. Each goes on by itself, even if no client waits for it any more. A second request
  * with the same id gets the progress and starts nothing.
  */
-export class BulkVerbs {
-  readonly #parts: Parts;
-  /** how far each one is that this process knows, by its id */
-  readonly known = new Map<string, Progress>();
-  readonly #stop = new AbortController();
-  /** resolves once none is under way */
-  idle = Promise.resolve();
+export function bulkVerbsOf(parts: Parts) {
+  const known = new Map<string, Progress>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let idle = Promise.resolve();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  /**
-   * Starts one, unless one with this id is known.
-   * @throws RefusedError 400 without the reason of a dismissal, 409 while another one is under way, 503 at a shutdown
-   */
-  start(filter: EventFilter, wanted: Change, id: string = randomUUID()): Progress {
-    const known = this.known.get(id);
-    if (known) return known;
-    if (wanted.verb === 'dismiss' && !wanted.reason) throw new RefusedError(400, 'say why: reason');
-    if (this.#stop.signal.aborted) throw new RefusedError(503, 'shutting down');
-    const other = [...this.known.values()].find(({ isOver }) => !isOver);
-    if (other) {
-      const soFar = `another ${NOUNS[other.verb]} is under way, with ${plural(other.events, 'event')} so far`;
-      throw new RefusedError(409, `${soFar}: ask again once it has ended`);
-    }
-    const [oldest] = this.known.keys();
-    if (this.known.size >= REMEMBERED && oldest !== undefined) this.known.delete(oldest);
-    const progress = { id, verb: wanted.verb, events: 0, running: 0, problem: undefined, isOver: false };
-    this.known.set(id, progress);
-    this.idle = this.#run(progress, filter, wanted);
-    return progress;
-  }
-
-  /**
-   * Cuts short what is under way: the events that a replay has reset become ready. What is not ready in time becomes so an hour later, as
-   * after a crash.
-   */
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await within(this.#parts.clock, STOP_MS, this.idle);
-  }
-
-  async #run(progress: Progress, filter: EventFilter, wanted: Change): Promise<void> {
-    const { signal } = this.#stop;
+  const run = async (progress: Progress, filter: EventFilter, wanted: Change): Promise<void> => {
     const onStep = (ids: readonly string[]) => {
       progress.events += ids.length;
     };
     try {
-      const { running } = await change(this.#parts, filter, wanted, { signal, onStep });
+      const { running } = await change(parts, filter, wanted, { signal, onStep });
       progress.running = running;
       if (signal.aborted) progress.problem = 'the service was stopped';
     } catch (error) {
@@ -129,7 +93,45 @@ export class BulkVerbs {
     }
     progress.isOver = true;
     const { id, verb, events, running, problem } = progress;
-    this.#parts.log.info({ bulk: id, events, running, problem }, `bulk ${NOUNS[verb]} ended`);
-    this.#parts.wake();
-  }
+    parts.log.info({ bulk: id, events, running, problem }, `bulk ${NOUNS[verb]} ended`);
+    parts.wake();
+  };
+
+  return {
+    /** how far each one is that this process knows, by its id */
+    known,
+    /** Resolves once none is under way. */
+    idle: () => idle,
+
+    /**
+     * Starts one, unless one with this id is known.
+     * @throws RefusedError 400 without the reason of a dismissal, 409 while another one is under way, 503 at a shutdown
+     */
+    start(filter: EventFilter, wanted: Change, id: string = randomUUID()): Progress {
+      const before = known.get(id);
+      if (before) return before;
+      if (wanted.verb === 'dismiss' && !wanted.reason) throw new RefusedError(400, 'say why: reason');
+      if (signal.aborted) throw new RefusedError(503, 'shutting down');
+      const other = [...known.values()].find(({ isOver }) => !isOver);
+      if (other) {
+        const soFar = `another ${NOUNS[other.verb]} is under way, with ${plural(other.events, 'event')} so far`;
+        throw new RefusedError(409, `${soFar}: ask again once it has ended`);
+      }
+      const [oldest = ''] = known.keys();
+      if (known.size >= REMEMBERED) known.delete(oldest);
+      const progress = { id, verb: wanted.verb, events: 0, running: 0, problem: undefined, isOver: false };
+      known.set(id, progress);
+      idle = run(progress, filter, wanted);
+      return progress;
+    },
+
+    /**
+     * Cuts short what is under way: the events that a replay has reset become ready. What is not ready in time becomes so an hour later, as
+     * after a crash.
+     */
+    async stop(): Promise<void> {
+      stopping.abort();
+      await within(parts.clock, STOP_MS, idle);
+    },
+  };
 }

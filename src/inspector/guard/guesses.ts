@@ -4,13 +4,6 @@ import type { Clock } from '../../base/clock.ts';
 /** What a token or a session allows. */
 export type Right = 'change' | 'read';
 
-interface GuessesOptions {
-  /** what a token allows; undefined if it is a wrong one */
-  readonly check: (token: string) => Right | undefined;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 /** After so many wrong tokens within a minute, no token is checked. */
@@ -23,57 +16,48 @@ const OTHERS = 'others';
  * Limits guesses of the admin token. Over the limit no token is checked, so that the right token gets the same answer as any other.
  * Guesses of strangers do not shut out a source that had the right token within a day: for that source, only its own wrong tokens count.
  * Nothing here waits, so that of guesses which come at one moment each sees those before it.
+ * @param rightOf what a token allows; undefined if it is a wrong one
+ * @returns a function that says the same of a token from a source, or after how many milliseconds one of this source will be checked
  */
-export class Guesses {
-  readonly #options: GuessesOptions;
+export function guessesOf(rightOf: (token: string) => Right | undefined, clock: Clock, log: Logger) {
   /** of this minute, by source */
-  readonly #guesses = new Map<string, number>();
-  #wrongInAll = 0;
-  #minuteEnds = 0;
+  const guesses = new Map<string, number>();
   /** when each source had the right token last */
-  readonly #known = new Map<string, number>();
+  const known = new Map<string, number>();
+  let wrongInAll = 0;
+  let minuteEnds = 0;
 
-  constructor(options: GuessesOptions) {
-    this.#options = options;
-  }
-
-  /** What a token allows, or after how many milliseconds a token of this source will be checked; undefined if it is a wrong one. */
-  check(source: string, token: string): Right | { readonly waitMs: number } | undefined {
-    const { check, clock } = this.#options;
-    const now = clock.now();
-    const isKnown = now - (this.#known.get(source) ?? Number.NEGATIVE_INFINITY) < DAY_MS;
-    const isSourceOver = (this.#guesses.get(source) ?? 0) >= WRONG_OF_A_SOURCE;
-    if (isSourceOver || (this.#wrongInAll >= WRONG_IN_ALL && !isKnown)) {
-      this.#add(isSourceOver ? source : OTHERS);
-      return { waitMs: Math.max(1, this.#minuteEnds - now) };
-    }
-    const right = check(token);
-    if (right) {
-      this.#known.set(source, now);
-      return right;
-    }
-    this.#wrongInAll++;
-    this.#add(source);
-    return undefined;
-  }
-
+  const endMinute = () => {
+    for (const [source, count] of guesses)
+      if (count > 1) log.warn({ source, guesses: count - 1 }, 'wrong admin token');
+    guesses.clear();
+    wrongInAll = 0;
+  };
   /** Logs the first guess of a source at once; the end of the minute tells how many followed. */
-  #add(source: string): void {
-    const { clock, log } = this.#options;
-    if (this.#guesses.size === 0) {
-      this.#minuteEnds = clock.now() + MINUTE_MS;
-      clock.after(MINUTE_MS, () => this.#endMinute());
+  const add = (source: string) => {
+    if (guesses.size === 0) {
+      minuteEnds = clock.now() + MINUTE_MS;
+      clock.after(MINUTE_MS, endMinute);
     }
-    const guesses = (this.#guesses.get(source) ?? 0) + 1;
-    this.#guesses.set(source, guesses);
-    if (guesses === 1) log.warn({ source, guesses }, 'wrong admin token');
-  }
-
-  #endMinute(): void {
-    for (const [source, guesses] of this.#guesses) {
-      if (guesses > 1) this.#options.log.warn({ source, guesses: guesses - 1 }, 'wrong admin token');
+    const count = (guesses.get(source) ?? 0) + 1;
+    guesses.set(source, count);
+    if (count === 1) log.warn({ source, guesses: count }, 'wrong admin token');
+  };
+  return (source: string, token: string): Right | { readonly waitMs: number } | undefined => {
+    const now = clock.now();
+    const isKnown = now - (known.get(source) ?? Number.NEGATIVE_INFINITY) < DAY_MS;
+    const isSourceOver = (guesses.get(source) ?? 0) >= WRONG_OF_A_SOURCE;
+    if (isSourceOver || (wrongInAll >= WRONG_IN_ALL && !isKnown)) {
+      add(isSourceOver ? source : OTHERS);
+      return { waitMs: Math.max(1, minuteEnds - now) };
     }
-    this.#guesses.clear();
-    this.#wrongInAll = 0;
-  }
+    const right = rightOf(token);
+    if (right) {
+      known.set(source, now);
+    } else {
+      wrongInAll++;
+      add(source);
+    }
+    return right;
+  };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { type Render, rootOf } from '../pages/render.ts';
-import { Guesses, type Right } from './guesses.ts';
+import { guessesOf, type Right } from './guesses.ts';
 import { refuse } from './refuse.ts';
 
 type Guarded = Pick<AdminNeeds, 'config' | 'clock' | 'log'> & {
@@ -15,12 +15,12 @@ type Guarded = Pick<AdminNeeds, 'config' | 'clock' | 'log'> & {
 /** Lets a session or the token pass, redirects readers to the sign-in page, and answers programs with 401. */
 export function guardToken({ token, config, clock, log, render }: Guarded): Router {
   const router = Router();
-  const guesses = new Guesses({ check: tokenCheck(token, config.ADMIN_READ_TOKEN), clock, log });
-  const sessions = new Sessions(clock);
+  const guess = guessesOf(tokenCheck(token, config.ADMIN_READ_TOKEN), clock, log);
+  const sessions = sessionsBy(clock);
 
   /** What a token allows. Over the limit of wrong tokens no token is checked, and the answer is given here. */
   const check = (req: Request, res: Response, token: string): Right | undefined => {
-    const verdict = guesses.check(sourceOf(req.ip), token);
+    const verdict = guess(sourceOf(req.ip), token);
     if (typeof verdict !== 'object') return verdict;
     const seconds = Math.ceil(verdict.waitMs / 1000);
     const error = `too many wrong tokens: no token is checked for the next ${seconds} s`;
@@ -113,33 +113,29 @@ const MOST_SESSIONS = 1000;
  * Sessions of readers who have signed in. The sessions are kept here, not in the cookies, so a cookie of an ended session
  * is worth nothing. No session outlives the process.
  */
-export class Sessions {
-  readonly #sessions = new Map<string, { readonly right: Right; readonly endsAt: number }>();
-  readonly #clock: Clock;
+export function sessionsBy(clock: Clock) {
+  const sessions = new Map<string, { readonly right: Right; readonly endsAt: number }>();
+  return {
+    /** Begins a session. @returns the value of its cookie */
+    begin(right: Right): string {
+      const value = randomBytes(32).toString('base64url');
+      const alike = [...sessions].filter(([, session]) => session.right === right);
+      for (const [oldest] of alike.slice(0, 1 - MOST_SESSIONS)) sessions.delete(oldest);
+      sessions.set(value, { right, endsAt: clock.now() + LASTS_MS });
+      return value;
+    },
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+    /** What the session of a Cookie header allows, if this process began it and it has not ended. */
+    rightOf: (header: string | undefined) =>
+      valuesIn(header)
+        .flatMap((value) => sessions.get(value) ?? [])
+        .find(({ endsAt }) => endsAt > clock.now())?.right,
 
-  /** Begins a session. @returns the value of its cookie */
-  begin(right: Right): string {
-    const value = randomBytes(32).toString('base64url');
-    const alike = [...this.#sessions].filter(([, session]) => session.right === right);
-    for (const [oldest] of alike.slice(0, 1 - MOST_SESSIONS)) this.#sessions.delete(oldest);
-    this.#sessions.set(value, { right, endsAt: this.#clock.now() + LASTS_MS });
-    return value;
-  }
-
-  /** What the session of a Cookie header allows, if this process began it and it has not ended. */
-  rightOf(header: string | undefined): Right | undefined {
-    const sessions = valuesIn(header).flatMap((value) => this.#sessions.get(value) ?? []);
-    return sessions.find(({ endsAt }) => endsAt > this.#clock.now())?.right;
-  }
-
-  /** Ends the sessions of a Cookie header. */
-  end(header: string | undefined): void {
-    for (const value of valuesIn(header)) this.#sessions.delete(value);
-  }
+    /** Ends the sessions of a Cookie header. */
+    end(header: string | undefined): void {
+      for (const value of valuesIn(header)) sessions.delete(value);
+    },
+  };
 }
 
 /** The values under our name in a Cookie header; a browser may send several. */

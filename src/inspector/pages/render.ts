@@ -16,9 +16,8 @@ export type Page = (
 /** The texts of a query or form as they were given, without empty ones, to fill forms and links. */
 export function textsOf(given: object, names: readonly string[]): Record<string, string> {
   const isGiven = (value: unknown) => typeof value === 'string' && value !== '';
-  return Object.fromEntries(
-    Object.entries(given).filter(([name, value]) => names.includes(name) && isGiven(value)),
-  );
+  const texts = Object.entries(given).filter(([name, value]) => names.includes(name) && isGiven(value));
+  return Object.fromEntries(texts);
 }
 
 /** The way from a request's path to that of the listener. Links are relative, so that they lead on below the path of a proxy. */

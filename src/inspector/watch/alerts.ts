@@ -1,7 +1,7 @@
 import { repeat } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { cut, visibleLine } from '../../base/text.ts';
-import type { ReportNeeds } from '../../observer.ts';
+import type { AdminNeeds } from '../../observer.ts';
 import { postAlert } from '../../provider/checks.ts';
 import type { Alerts, SeenFault } from '../../store/event-store.ts';
 import { iso } from '../../store/queue/lists/event-json.ts';
@@ -29,7 +29,7 @@ type Found = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'>;
  * posted. While a process cannot use the store, it posts that for itself.
  * @returns a function that ends it
  */
-export function keepAlerting({ store, config, clock, log }: ReportNeeds, watch: Watch): () => void {
+export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: Watch): () => void {
   const { ALERT_URL: url, INSTANCE_NAME: by } = config;
   if (url === undefined) return () => {};
   const ended = new AbortController();

@@ -36,27 +36,18 @@ export async function scrape(inspected: Inspected): Promise<string> {
   count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', watch.droppedLogLines());
   gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', known ? 1 : 0);
   if (known) {
-    const age = (time: string | null) => since(time ? Date.parse(time) : undefined, clock.now()) / 1000;
+    const { oldest_pending_at: oldest, disk } = known;
+    const age = since(oldest ? Date.parse(oldest) : undefined, clock.now()) / 1000;
     const events = new Gauge({ name: 'webhook_events', help: EVENTS, labelNames: ['status'], registers });
     for (const [status, number] of Object.entries(known.events)) events.set({ status }, number);
-    gauge(
-      'webhook_oldest_pending_seconds',
-      'Age of the oldest unfinished event.',
-      age(known.oldest_pending_at),
-    );
-    gauge(
-      'webhook_oldest_ready_seconds',
-      'Of those that no handler has started.',
-      age(known.oldest_ready_at),
-    );
+    gauge('webhook_oldest_pending_seconds', 'Age of the oldest unfinished event.', age);
     gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
     count('webhook_quarantine_lost_total', 'Notifications that it had no room for.', known.quarantine_lost);
     const busy = known.last_2_minutes.busy_percent;
     if (busy !== null) gauge('webhook_store_busy_ratio', BUSY, busy / 100);
-    gauge('webhook_database_bytes', 'Size of the database.', known.disk.database_bytes);
-    const free = known.disk.free_bytes;
-    if (free !== null) gauge('webhook_disk_free_bytes', 'Room of the disk.', free);
+    gauge('webhook_database_bytes', 'Size of the database.', disk.database_bytes);
+    if (disk.free_bytes !== null) gauge('webhook_disk_free_bytes', 'Room of the disk.', disk.free_bytes);
     const labelNames = ['fault', 'of', 'severity'];
     const faults = new Gauge({ name: 'webhook_fault', help: FAULT, labelNames, registers });
     for (const { fault, of = '', grave } of known.concerns)

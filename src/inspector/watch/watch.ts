@@ -24,6 +24,7 @@ export const RATES = [
 export type Counter = (typeof RATES)[number] | 'commit' | 'backlog' | 'busy';
 
 type Counted = Omit<Stat, 'instance'>;
+type Refused = Omit<Refusals, 'inARow' | 'rowSince'>;
 type Amount = Pick<Stat, 'count' | 'ms' | 'slowest'>;
 
 export const MINUTE_MS = 60_000;
@@ -55,9 +56,9 @@ export class Watch implements Observer {
   readonly #clock: Clock;
   /** not stored yet, by minute, kind and result */
   readonly #counted = new Map<string, Counted>();
-  readonly #refused = new Map<string, Refusals>();
-  /** webhooks of which something was accepted since the last report */
-  readonly #accepted = new Set<string>();
+  readonly #refused = new Map<string, Refused>();
+  /** webhooks of which something was accepted since the last report, and when the last of it was */
+  readonly #accepted = new Map<string, number>();
   /** webhooks with a stored secret, some seconds ago */
   #ours: ReadonlySet<string> = new Set();
   #needs: ReportNeeds | undefined;
@@ -77,15 +78,14 @@ export class Watch implements Observer {
     this.metrics.answered(result, answer.ms);
     if (answer.recorded) {
       this.#count(answer.recorded.status, answer.ms, answer.kind);
-      this.#accept(answer.webhookId);
+      this.#accepted.set(answer.webhookId, now);
     } else if (isRejection(result)) {
       const { webhookId, refusal } = answer;
       // Why it could not be verified, whatever it was told.
       const reason = refusal ? rejectionResultOf(refusal) : result;
       const network = networkOf(answer.source);
       this.#count('rejected', answer.ms);
-      const one = { firstAt: now, lastAt: now, count: 1, inARow: 1, rowSince: now };
-      this.#addRefused({ reason, webhookId, network, ...one });
+      this.#addRefused({ reason, webhookId, network, firstAt: now, lastAt: now, count: 1 });
       this.rejections = [{ at: now, result, answer }, ...this.rejections].slice(0, KEPT_REJECTIONS);
     } else if (result !== 'probe') {
       this.#count('not_recorded', answer.ms);
@@ -150,18 +150,19 @@ export class Watch implements Observer {
   /** What the store does not take is reported with the next. */
   async #store({ store, config, log, kinds, running }: ReportNeeds): Promise<void> {
     const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
-    const accepted = [...this.#accepted];
+    const accepted = new Map(this.#accepted);
     for (const one of [this.#counted, this.#refused, this.#accepted]) one.clear();
     const { startedAt } = this;
     try {
       const own = { name: config.INSTANCE_NAME, version: kitVersion, startedAt };
       const instance = { ...own, kinds, running: running() };
-      await store.reports.report({ instance, stats, refusals, accepted });
+      const refused = refusals.map((one) => inRow(one, accepted.get(one.webhookId)));
+      await store.reports.report({ instance, stats, refusals: refused, accepted: [...accepted.keys()] });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');
       for (const one of stats) this.#addCounted(one);
-      for (const one of refusals) this.#addRefused(this.#accepted.has(one.webhookId) ? outOfRow(one) : one);
-      for (const webhookId of accepted) this.#accepted.add(webhookId);
+      for (const one of refusals) this.#addRefused(one);
+      for (const [id, at] of accepted) this.#accepted.set(id, this.#accepted.get(id) ?? at);
     }
   }
 
@@ -178,14 +179,7 @@ export class Watch implements Observer {
     this.#counted.set(key, known ? { ...more, ...sumOf([known, more]) } : more);
   }
 
-  /** Sets the row of a webhook back: here, and with the next report in the store. */
-  #accept(webhookId: string): void {
-    this.#accepted.add(webhookId);
-    for (const [key, one] of this.#refused)
-      if (one.inARow > 0 && one.webhookId === webhookId) this.#refused.set(key, outOfRow(one));
-  }
-
-  #addRefused(more: Refusals): void {
+  #addRefused(more: Refused): void {
     const { reason, webhookId, network } = more;
     let key = JSON.stringify([reason, webhookId, network]);
     if (!this.#refused.has(key) && this.#refused.size >= MOST_GROUPS) {
@@ -193,19 +187,21 @@ export class Watch implements Observer {
       key = JSON.stringify([reason, webhookId]); // under the network of the last one: there may be any number of networks
     }
     const known = this.#refused.get(key);
-    const { firstAt, lastAt, count, inARow, rowSince } = known ?? { ...more, count: 0, inARow: 0 };
+    const { firstAt, lastAt, count } = known ?? { ...more, count: 0 };
     this.#refused.set(key, {
       ...more,
       firstAt: Math.min(firstAt, more.firstAt),
       lastAt: Math.max(lastAt, more.lastAt),
       count: count + more.count,
-      inARow: inARow + more.inARow,
-      rowSince: rowSince && more.rowSince ? Math.min(rowSince, more.rowSince) : (rowSince ?? more.rowSince),
     });
   }
 }
 
-const outOfRow = (one: Refusals): Refusals => ({ ...one, inARow: 0, rowSince: undefined });
+/** What was refused is in a row unless something of the webhook was accepted meanwhile: what came behind that counts with the next report. */
+function inRow(one: Refused, acceptedAt = 0): Refusals {
+  const isRow = one.firstAt > acceptedAt;
+  return { ...one, inARow: isRow ? one.count : 0, rowSince: isRow ? one.firstAt : undefined };
+}
 
 /** All of some sums in one. */
 export function sumOf(sums: readonly Amount[]): Amount {
