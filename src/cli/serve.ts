@@ -32,7 +32,11 @@ async function serve(_: object, command: Command): Promise<void> {
     log.warn({ reason }, 'a setting may not be what is meant');
   const loaded = readApp(definition, config);
   const app = { ...loaded, handlers: watchLoop(loaded.handlers, log) };
-  const service = await start({ config, app, log, droppedLogLines: output.dropped });
+  const started = start({ config, app, log, droppedLogLines: output.dropped });
+  const service = await started.catch(async (error) => {
+    await output.flush(); // else the line that says why may overtake others
+    throw error;
+  });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   const delay = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS;
   stopInOrder({ output, guard, delay, stop: () => service.stop() });
