@@ -54,7 +54,7 @@ function draw(place, columns) {
     height: HEIGHT,
     series: [{ label: 'last hour', value: (_plot, at) => (at === null ? '' : clock(at)) }, ...series],
     axes: [
-      { stroke, grid, size: 24, values: (_plot, times) => times.map(clock) },
+      { stroke, grid, size: 24, space: 80, values: (_plot, times) => times.map(clock) },
       { stroke, grid, size: 40, scale: 'left', space: 25 },
       { stroke: series.at(-1).stroke, grid: { show: false }, size: 50, scale: 'right', side: 1, space: 25 },
     ],
