@@ -92,6 +92,24 @@ onEachEngine('what is said of the processes', (stage) => {
     expect(away).toMatch(/ago; it had at work: .*site1\) .* blocks the event loop looks like this/);
   });
 
+  test('names first an event of the site of which most were lost, though another was lost last', async () => {
+    for (const [resource, siteId] of [['media:one'], ['media:two'], ['media:other', 'site2']]) {
+      await recorded(stage.store, notified(resource, 0, siteId ? { siteId } : {}));
+      await polled(stage.store, { owner: 'a' });
+      await stage.pass(2);
+    }
+    const [restarts] = await told(again(4));
+    expect(restarts).toMatch(/at work: (\S+) \(\S+, site site1\), .*site1\), .*site2\) .*--id \1 /);
+  });
+
+  test('says which places an instance holds, and not which ones an earlier life of its name did', async () => {
+    await recorded(stage.store, notified());
+    await polled(stage.store, { owner: 'a' });
+    await stage.sql('UPDATE lanes SET started_at = started_at - 60000');
+    expect(await told(TWO)).toEqual([expect.stringContaining('held_places a')]);
+    expect(await told('a 7200 55, a 50 5, b 7200 5')).toEqual([]);
+  });
+
   test('ends, when an instance that left is forgotten', async () => {
     await told(`${TWO}, c 7200 180 left`);
     await stage.store.reports.forget({ name: 'c' });

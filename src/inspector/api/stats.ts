@@ -63,7 +63,8 @@ export async function lookAt(
   // This one lives, even if it cannot write.
   const isHere = ({ name, state }: Instance) => name === instance && state === 'away';
   const lives = all.map((one): Instance => (isHere(one) ? { ...one, state: 'live' } : one));
-  const isLive = (of: string) => lives.some(({ name, state }) => name === of && state === 'live');
+  const isHeld = ({ instance: of, since }: (typeof late)[number]) =>
+    lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt <= since);
   const haveCrashed = lives.some(({ state, leftAt }) => state !== 'live' && leftAt === undefined);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
@@ -73,7 +74,7 @@ export async function lookAt(
     now,
     instance,
     lives,
-    held: late.filter((one) => isLive(one.instance)), // leases of a process that has gone run out by themselves
+    held: late.filter(isHeld), // leases of a process that has gone run out by themselves
     work: haveCrashed ? await store.reports.atWork() : [],
     amiss: await skippedAmiss(store, lives),
     hour: figuresOf(hour),

@@ -47,7 +47,7 @@ export function comingIn(known: Known): Found {
       grave: false,
       text: `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine${lost > 0 ? `, and ${lost} had no room there so far` : ''}`,
       advice:
-        'Store the secret of their webhook: then they are admitted. Drop those of no webhook of yours: ' +
+        'Store the secret of their webhook: then they are admitted. Drop what is forged, or of no webhook of yours: ' +
         '`npx hookkit quarantine drop --webhook ID`.',
     },
   ];

@@ -23,7 +23,7 @@ export function keeping({ now, problem, disk, recent, notRecordedAt }: Known): F
         fault: 'not_recorded',
         text: `${plural(recent.not_recorded, 'request was', 'requests were')} not recorded in the last 10 minutes`,
         advice:
-          'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing database, or an overload. Run `npx hookkit doctor`.',
+          'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing or locked database, or an overload. Run `npx hookkit doctor`.',
         path: './#in',
       },
     room !== 'enough' && {

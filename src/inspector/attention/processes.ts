@@ -93,14 +93,19 @@ function chainOf(lives: readonly Instance[]): readonly Instance[] {
   return last.now - last.seenAt < Math.max(MINUTE_MS, 1.5 * usual) ? chain : [];
 }
 
-/** The events that lives had at work when they ended, in words: those that were lost most often. And the id of the first. */
+/**
+ * The events that lives had at work when they ended, in words: those that were lost most often, first those of the site and kind that most
+ * of them have. And the id of the first.
+ */
 function atWork(ended: readonly Instance[], { work }: Known): readonly [string, string | undefined] {
   const theirs = work.filter(({ instance, until }) =>
     ended.some(({ name, seenAt }) => name === instance && until >= seenAt),
   );
   const events = [...Map.groupBy(theirs, ({ id }) => id)];
   const most = Math.max(...events.map(([, times]) => times.length));
-  const lost = events.filter(([, times]) => times.length === most).flatMap(([, [one]]) => one ?? []);
+  const oftenest = events.filter(([, times]) => times.length === most).flatMap(([, [one]]) => one ?? []);
+  const alike = [...Map.groupBy(oftenest, ({ kind, siteId }) => `${kind} ${siteId}`).values()];
+  const lost = alike.toSorted((one, other) => other.length - one.length).flat();
   const told = listed(lost.map(({ id, kind, siteId }) => `${id} (${kind}, site ${siteId})`));
   return [told && `; it had at work: ${told}`, lost[0]?.id];
 }

@@ -13,8 +13,8 @@ import type { Watch } from './watch.ts';
 const ROUND_MS = 10_000;
 /** The least time between two posts. */
 const BETWEEN_MS = 60_000;
-/** A store that has done nothing for so long is told of. */
-const AWAY_MS = 30_000;
+/** A store that has done nothing for so many rounds is told of. They do not pass while the event loop stands still. */
+const ROUNDS_AWAY = 3;
 /** A fault that is gone for a single round has not ended. */
 const ROUNDS_GONE = 2;
 /** Slack and Mattermost refuse a text of several times this length. */
@@ -23,6 +23,7 @@ const LONGEST_TEXT = 4000;
 const ACTIVE = /[@#~]|:(?=\/\/)|\](?=\()|www\d*(?=\.)/gi;
 
 type Found = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'>;
+type Keep = (alerts: Alerts) => unknown;
 
 /**
  * Posts what is grave to ALERT_URL when it begins and when it is over: one process for all, by a lease in the store, which has what was
@@ -33,32 +34,33 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
   const { ALERT_URL: url, INSTANCE_NAME: by } = config;
   if (url === undefined) return () => {};
   const ended = new AbortController();
-  let own: Alerts = { postedAt: 0, faults: [] };
-  let reachedAt = clock.now();
+  const own: Alerts = { postedAt: 0, faults: [] };
+  let missed = 0;
   let why = 'no answer';
 
   /** Follows the faults, and posts if something is new or over. @param now by the clock that the times of `before` are of */
-  const tell = async (before: Alerts, found: readonly Found[], now: number): Promise<Alerts> => {
+  const tell = async (before: Alerts, found: readonly Found[], now: number, keep: Keep) => {
     const faults = followed(before.faults, found, now);
     const due = faults.filter((one) => !one.isPosted || isOver(one));
-    if (due.length === 0 || Math.abs(now - before.postedAt) < BETWEEN_MS) return { ...before, faults };
-    const error = await postAlert(url, alertOf(due, by, now), ended.signal);
-    if (error === undefined) {
-      const lasting = faults.filter((one) => !isOver(one));
-      return { postedAt: now, faults: lasting.map((one) => ({ ...one, isPosted: true })) };
-    }
-    if (!ended.signal.aborted) log.warn({ error }, 'an alert was not posted; trying again in a minute');
-    return { postedAt: now, faults };
+    const isDue = due.length > 0 && Math.abs(now - before.postedAt) >= BETWEEN_MS;
+    // At the same time: a process may end while it posts, and the next one is to wait.
+    const post = isDue && postAlert(url, alertOf(due, by, now), ended.signal);
+    const [error] = await Promise.all([post, keep({ postedAt: isDue ? now : before.postedAt, faults })]);
+    const lasting = faults.filter((one) => !isOver(one)).map((one) => ({ ...one, isPosted: true }));
+    if (error === undefined) await keep({ postedAt: now, faults: lasting });
+    else if (error && !ended.signal.aborted)
+      log.warn({ error }, 'an alert was not posted; trying again in a minute');
   };
   const forAll = async () => {
     const held = await store.reports.holdAlerts({ by });
     const { concerns } = held ? await stats({ store, config, clock, watch }) : { concerns: [] };
-    reachedAt = clock.now();
+    missed = 0;
     if (!held) return;
     const grave = concerns.filter((concern) => concern.grave);
-    await store.reports.holdAlerts({ by, alerts: await tell(held, grave, held.now) });
+    await tell(held, grave, held.now, (alerts) => store.reports.holdAlerts({ by, alerts }));
   };
-  const stopForAll = repeat(clock, ROUND_MS, async () => {
+  // The first one at once: the first event may end the process.
+  const stopForAll = repeat(clock, 0, async () => {
     await forAll().catch((error) => {
       why = messageOf(error);
       if (!isUnavailable(error) && !ended.signal.aborted)
@@ -68,8 +70,8 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
   });
   // It has rounds of its own, as the store may not answer for long.
   const stopOwn = repeat(clock, ROUND_MS, async () => {
-    const isAway = clock.now() - reachedAt >= AWAY_MS;
-    own = await tell(own, isAway ? [away(by, why)] : [], clock.now());
+    const found = ++missed > ROUNDS_AWAY ? [away(by, why)] : [];
+    await tell(own, found, clock.now(), (alerts) => Object.assign(own, alerts));
     return ROUND_MS;
   });
   return () => {

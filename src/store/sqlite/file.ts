@@ -23,7 +23,7 @@ export function isThere(path: string): boolean {
 }
 
 export const replaced = (path: string, by = '') =>
-  `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again`;
+  `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again; if it is gone, stop nothing yet: the process has it open, and docs/operating.md (Back up and restore) says how to copy it`;
 
 /** The files that a process has open; ` (deleted)` stands behind the name of one that is. */
 function filesOf(pid: string): string[] {
