@@ -501,7 +501,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
           return recorded;
         },
       },`,
-    noticedBy: 'test/scenarios/acks.test.ts: when no handler ever ends',
+    noticedBy: 'test/inspector/attention.test.ts: how many places handlers hold',
   },
   'fairness: a new event of a free resource passes a backlog': {
     file: 'src/dispatch/dispatcher.ts',
