@@ -82,19 +82,10 @@ const VALUES: Record<(typeof variableNames)[number], { valid: string; parsed?: u
     LOG_LEVEL: { valid: 'silent', invalid: ['INFO', 'verbose', '30'] },
   };
 
-const SECRET_VARIABLES = [
-  'WEBHOOK_SECRET',
-  'DATABASE_URL',
-  'DEV_DATABASE_URL',
-  'SECRETS_KEY',
-  'ADMIN_TOKEN',
-  'ADMIN_READ_TOKEN',
-  'ALERT_URL',
-  'PROVIDER_BASE_URL',
-  'PROVIDER_API_SECRET',
-  'STATUSES_BASE_URL',
-  'STATUSES_TOKEN',
-];
+const SECRET_VARIABLES = (
+  'WEBHOOK_SECRET DATABASE_URL DEV_DATABASE_URL SECRETS_KEY ADMIN_TOKEN ADMIN_READ_TOKEN ALERT_URL ' +
+  'PROVIDER_BASE_URL PROVIDER_API_SECRET STATUSES_BASE_URL STATUSES_TOKEN'
+).split(' ');
 
 /** What another variable needs to be set beside it. */
 const COMPANIONS: Record<string, Record<string, string>> = {
@@ -115,45 +106,10 @@ function mistakesOf(env: Record<string, string>): string {
 }
 
 describe('an environment', () => {
-  test('has the defaults of the design, when nothing is set', () => {
-    const { INSTANCE_NAME: drawn, ...fixed } = parseConfig({});
-    expect(drawn).toMatch(/^[\w.-]+-[0-9a-f]{8}$/);
-    expect(fixed).toEqual({
-      HOST: '0.0.0.0',
-      PORT: 3000,
-      WEBHOOK_PATH: '/webhooks/media',
-      BODY_LIMIT: 65_536,
-      TRUST_PROXY: 0,
-      HEADERS_TIMEOUT_MS: 10_000,
-      REQUEST_TIMEOUT_MS: 15_000,
-      KEEP_ALIVE_TIMEOUT_MS: 65_000,
-      MAX_CONNECTIONS: 5000,
-      MAX_WAITING_ACKS: 10_000,
-      REJECT_LIMIT: 60,
-      QUARANTINE_MAX_BYTES: 268_435_456,
-      DATABASE_URL: 'sqlite:./data/receiver.db',
-      DATABASE_POOL: 10,
-      DISPATCH_CONCURRENCY: 64,
-      HANDLER_TIMEOUT_MS: 30_000,
-      RETRY_MAX_ATTEMPTS: 40,
-      RETRY_BASE_MS: 1000,
-      RETRY_CAP_MS: 3_600_000,
-      LEASE_MS: 30_000,
-      DRAIN_MS: 3000,
-      SHUTDOWN_GRACE_MS: 4000,
-      ADMIN_HOST: '127.0.0.1',
-      ADMIN_PORT: 3001,
-      ADMIN_TRUST_PROXY: 0,
-      PROVIDER_BASE_URL: 'https://api.jwplayer.com',
-      MOCK_PORT: 4010,
-      DEV_DATABASE_URL: 'sqlite:./data/dev.db',
-      LOG_LEVEL: 'info',
-    } satisfies Partial<Config>);
-  });
-
   test('has the same, when every variable is set and empty, and when others are set that are not ours', () => {
     const empty = Object.fromEntries(variableNames.map((name) => [name, '']));
     expect(parseConfig(empty)).toEqual(parseConfig({}));
+    expect(parseConfig({}).INSTANCE_NAME).toMatch(/^[\w.-]+-[0-9a-f]{8}$/);
     expect(parseConfig({ PATH: '/bin', port: '1', NODE_ENV: 'test' })).toEqual(parseConfig({}));
   });
 
@@ -175,18 +131,6 @@ describe('an environment', () => {
         expect(message).not.toContain(`  ${other}:`);
     },
   );
-
-  test('is refused, when several variables are not valid, with all of them at once, a line each', () => {
-    const env = Object.fromEntries(variableNames.map((name) => [name, VALUES[name].invalid[0] ?? '']));
-    const lines = mistakesOf(env).split('\n');
-    expect(lines[0]).toBe(`the environment has ${variableNames.length} mistakes:`);
-    expect(
-      lines
-        .slice(1)
-        .map((line) => line.trim().split(':')[0])
-        .sort(),
-    ).toEqual(variableNames.toSorted());
-  });
 
   test('is refused, when a variable that is no secret is not valid, with its value', () => {
     expect(mistakesOf({ PORT: 'eighty', LOG_LEVEL: '"info"' })).toBe(

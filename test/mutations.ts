@@ -46,11 +46,13 @@ async function run(suites: readonly string[], more: readonly string[]): Promise<
 }
 
 /** What the tests say of a broken rule. */
-async function outcomeOf({ file, original, mutant, suite, tests = '' }: Mutation, sound: readonly Ran[]) {
+async function outcomeOf({ file, original, mutant, noticedBy }: Mutation, sound: ReadonlyMap<string, Ran[]>) {
   const path = join(copy, file);
   const source = readFileSync(path, 'utf8');
   if (source.split(original).length !== 2) return { survives: 'its text does not stand in the file once' };
-  const chosen = sound.filter(({ fullName }) => new RegExp(tests).test(fullName));
+  const [suite = '', ...words] = noticedBy.split(': ');
+  const tests = words.join(': ');
+  const chosen = (sound.get(suite) ?? []).filter(({ fullName }) => new RegExp(tests).test(fullName));
   if (chosen.length === 0 || chosen.some(({ status }) => status === 'failed'))
     return { survives: 'its tests fail without it, or there are none' };
   writeFileSync(path, source.split(original).join(mutant));
@@ -66,10 +68,11 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const word = new RegExp(process.argv[2] ?? '');
 const chosen = Object.entries(mutations).filter(([rule]) => word.test(rule));
 try {
-  const sound = await run([...new Set(chosen.map(([, { suite }]) => suite))], []);
+  const suites = chosen.flatMap(([, { noticedBy }]) => noticedBy.split(': ', 1));
+  const sound = await run([...new Set(suites)], []);
   let survivors = 0;
   for (const [rule, mutation] of chosen) {
-    const { survives, killedBy } = await outcomeOf(mutation, sound.get(mutation.suite) ?? []);
+    const { survives, killedBy } = await outcomeOf(mutation, sound);
     if (survives !== undefined) survivors++;
     say(`${killedBy ? 'killed  ' : 'SURVIVES'} | ${rule} | ${survives ?? killedBy}`);
   }

@@ -73,12 +73,6 @@ test('a connection is answered once and closed, when a second request comes befo
   expect(asked).toEqual(['/held']);
 });
 
-test('a connection is closed at once, when there are as many as there may be', async () => {
-  const { connect } = await serve();
-  for (let count = 0; count < options.MAX_CONNECTIONS; count++) await connect();
-  expect(await (await connect()).closed).toBe('');
-});
-
 test.each([
   ['is read', 1000, 1, /read$/],
   ['is read', 2000, 70, /read$/],

@@ -75,11 +75,13 @@ describeInBrowser('a reader', () => {
     await page.selectOption('select[name=status]', 'dead');
     await page.selectOption('select[name=kind]', 'conversions_complete');
     await page.click('button:text("Filter")');
+    await page.waitForURL(/kind=conversions_complete/);
     const dead = await inspected.service.store.queue.count({ status: 'dead', kind: 'conversions_complete' });
     expect(await page.locator('tbody tr').count()).toBe(dead);
     const resource = (await page.textContent('tbody td.id')) ?? '';
     await page.goto(`${inspected.url}/events?q=${resource.slice('media:'.length)}`);
     await page.click(`text=All events of ${resource}`);
+    await page.waitForURL(/resource=/);
     expect(new Set(await page.locator('tbody td.id a').allTextContents())).toEqual(new Set([resource]));
     await page.goto('about:blank'); // no list that follows along meanwhile
     for (let n = 0; n < 20; n++) inspected.mock.createMedia({ site_id: inspected.site });
@@ -87,8 +89,10 @@ describeInBrowser('a reader', () => {
     await page.goto(`${inspected.url}/events`);
     const newest = await page.textContent('tbody a');
     await page.click('text=Older events');
+    await page.waitForURL(/before=/);
     expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
     await page.click('text=Back to the newest');
+    await page.waitForURL((now) => !now.search.includes('before='));
     expect(await page.textContent('tbody a')).toBe(newest);
   });
 
@@ -137,7 +141,7 @@ describeInBrowser('a reader', () => {
     await page.goto(`${inspected.url}/refused`);
     await page.click('summary:text("Drop…")');
     await page.click('button:text("for good")');
-    expect(await page.textContent('main')).toContain('The quarantine is empty');
+    await page.waitForSelector('main:has-text("The quarantine is empty")');
     expect(await inspected.service.store.quarantine.size()).toBe(0);
   });
 
@@ -150,6 +154,7 @@ describeInBrowser('a reader', () => {
     inspected.mock.idleChannel(id);
     await page.waitForSelector(`.channel.idle:has-text("${id}")`);
     await page.click('a:has-text("active 1")');
+    await page.waitForURL(/state=active/);
     expect(await page.locator('.channel').count()).toBe(1);
   });
 
@@ -161,7 +166,7 @@ describeInBrowser('a reader', () => {
     await page.goto(`${inspected.url}/events/${id}`);
     await page.fill('input[name=reason]', 'the page has gone');
     await page.click('button:text("Dismiss")');
-    expect(await page.textContent('main')).toContain('Dismissed because the page has gone');
+    await page.waitForSelector('main:has-text("Dismissed because the page has gone")');
     await page.goto(`${inspected.url}/events?status=dead`);
     await page.click('text=Dismiss what matches…');
     await page.fill('input[name=reason]', 'and so have these');
@@ -169,6 +174,6 @@ describeInBrowser('a reader', () => {
     await page.waitForURL(/[?&]id=/); // a reload on the way there has no page
     await eventually('all are dismissed', async () => (await store.queue.count({ status: 'dead' })) === 0);
     await page.reload();
-    expect(await page.textContent('main')).toContain('events were dismissed');
+    await page.waitForSelector('main:has-text("events were dismissed")');
   });
 });

@@ -31,38 +31,40 @@ describeInBrowser('the inspector below the path of a proxy', () => {
     page.on('response', (response) => {
       if (response.status() === 404 || !response.url().startsWith(`${url}/`)) lost.push(response.url());
     });
+    const isAt = (path: string) => page.waitForURL(({ href }) => href === `${url}${path}`);
     await page.goto(`${url}/events?status=dead`);
-    expect(page.url()).toBe(`${url}/sign-in?to=%2Fevents%3Fstatus%3Ddead`);
+    await isAt('/sign-in?to=%2Fevents%3Fstatus%3Ddead');
     await page.fill('#token', 'a-wrong-token-of-16');
     await page.click('button:text("Sign in")');
-    expect(await page.textContent('main')).toContain('That is not the token');
+    await page.waitForSelector('main:has-text("That is not the token")');
     await page.fill('#token', TOKEN);
     await page.click('button:text("Sign in")');
-    expect(page.url()).toBe(`${url}/events?status=dead`);
+    await isAt('/events?status=dead');
     expect(await page.context().cookies()).toMatchObject([{ name: 'hookkit_session', path: '/hooks' }]);
     await page.click('tbody a');
-    expect(page.url()).toMatch(/\/hooks\/events\/[^/]+$/);
+    await page.waitForURL(/\/hooks\/events\/[^/]+$/);
     await page.waitForSelector('#live:text-is("live")');
     await page.click('button:text("Replay")');
-    expect(page.url()).toMatch(/\/hooks\/events\/[^/]+$/);
     await page.waitForSelector('text=attempt 3 of replay 1'); // the page has asked for itself again
+    expect(page.url()).toMatch(/\/hooks\/events\/[^/]+$/);
     await page.click('a:text("media:one")');
-    expect(page.url()).toBe(`${url}/events?resource=media%3Aone`);
+    await isAt('/events?resource=media%3Aone');
     await page.click('text=Events');
     await page.click('text=Replay all…');
     await page.click('button:text("Replay 1 event")');
     await page.waitForSelector('text=1 event was reset to pending');
     await page.click('text=Back to the events');
-    expect(page.url()).toBe(`${url}/events`);
+    await isAt('/events');
     for (const name of ['Problems', 'Channels', 'Refused', 'Webhooks', 'Overview']) {
       await page.click(`nav[aria-label=Pages] >> text=${name}`);
+      await page.waitForSelector(`nav[aria-label=Pages] [aria-current]:has-text("${name}")`);
       expect(await page.title()).toContain(name);
     }
     await page.waitForSelector('[data-plot=in] canvas');
     await page.press('text=Skip to content', 'Enter');
-    expect(page.url()).toBe(`${url}/#main`);
+    await isAt('/#main');
     await page.click('button:text("Sign out")');
-    expect(page.url()).toBe(`${url}/sign-in`);
+    await isAt('/sign-in');
     // The browser itself reports the 401 of the wrong token.
     const others = complaints.filter((complaint) => !complaint.includes('401'));
     expect({ lost, others }).toEqual({ lost: [], others: [] });

@@ -14,19 +14,10 @@ const recipes = readdirSync(join(root, 'src/recipes')).map((name) => name.replac
 const run = promisify(execFile);
 
 /** All files of an app. */
-const FILES = [
-  '.dockerignore',
-  '.env.example',
-  '.github/workflows/test.yml',
-  '.gitignore',
-  '.nvmrc',
-  'Dockerfile',
-  'README.md',
-  'package.json',
-  'src/handlers.test.ts',
-  'src/handlers.ts',
-  'tsconfig.json',
-];
+const FILES = (
+  '.dockerignore .env.example .github/workflows/test.yml .gitignore .nvmrc Dockerfile README.md ' +
+  'package.json src/handlers.test.ts src/handlers.ts tsconfig.json'
+).split(' ');
 
 let folder: string;
 beforeEach(async () => {

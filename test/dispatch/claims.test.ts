@@ -104,30 +104,6 @@ test('a store that does not answer a claim is asked again, and told of once', as
   expect(logged('the store does not answer; trying again')).toMatchObject([{ cannot: 'claim events' }]);
 });
 
-test.each([
-  ['its kind is not in the list', { event: 'media_exploded' }, 'skipped', 'unknown kind "media_exploded"'],
-  ['its kind has no handler', {}, 'skipped', 'no handler for media_available'],
-  ['its payload misses a member', { media_id: undefined }, 'dead', 'invalid payload: media_id'],
-])('an event that no handler takes ends with the reason, when %s', async (_, members, status, reason) => {
-  const { record, start, event } = stage();
-  const id = await record(members);
-  await start({});
-  expect(await event(id)).toMatchObject({ status, attempts: 1, lastError: expect.stringContaining(reason) });
-});
-
-test('a process polls every two seconds while nothing comes, and twice a second again once something has come', async () => {
-  const { start, pass } = stage();
-  const { dispatcher, intercept } = await start({});
-  await pass(10_000);
-  let polls = 0;
-  intercept('wake', () => void polls++);
-  await pass(20_000);
-  expect(polls).toBe(10);
-  dispatcher.came();
-  await pass(500);
-  expect(polls).toBe(11);
-});
-
 /** Makes of recorded events a backlog of another sort. */
 const backlogs: Readonly<Record<string, (store: EventStore) => Promise<unknown>>> = {
   'events that came before': async () => {},

@@ -43,11 +43,6 @@ for (const snippet of ofJest) {
   await import(pathToFileURL(file).href);
 }
 
-test('npm run test:handlers runs the tests that stand beside the handlers', () => {
-  const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
-  expect(scripts['test:handlers']).toBe('node --test "src/handlers/**/*.test.ts"');
-});
-
 test('the tests of docs/testing.md and docs/guide.md pass, when each is a file of src/handlers/, and one that fails says so, with the history that stands there', () => {
   expect([ofJest.length, snippets.length, guide.length]).toEqual([2, 5, 2]);
   const code = snippets.at(-1)?.code ?? '';

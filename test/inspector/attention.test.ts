@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
-import { retry } from '../../src/index.ts';
 import { type Known, lookAt } from '../../src/inspector/api/stats.ts';
 import { concernsOf } from '../../src/inspector/attention/attention.ts';
 import { testDatabase } from '../support/engine.ts';
@@ -179,6 +178,20 @@ describe('the overview of a running service', () => {
     );
   });
 
+  test('says that requests were not recorded, until a later minute has one that was', async () => {
+    const inspected = await inspect();
+    const minute = Date.now() - (Date.now() % 60_000);
+    const happened = (result: string, minute: number) => {
+      const instance = { name: 'another', version: '1', startedAt: 0, running: 0, kinds: [] };
+      const stats = [{ minute, kind: '', result, count: 3, ms: 1, slowest: 1 }];
+      return inspected.service.store.reports.report({ instance, stats, refusals: [] });
+    };
+    await happened('not_recorded', minute);
+    expect(await overview(inspected)).toMatch(new RegExp(`^✕ ${SOME_NOT_RECORDED}`));
+    await happened('accepted', minute + 60_000);
+    expect(await overview(inspected)).toMatch(/^✓ All is well/);
+  });
+
   const RIGHT = 'the-right-secret-of-thirty-two-bytes';
   const shows = (inspected: Inspected, what: RegExp) =>
     eventually(`the overview shows ${what}`, async () => what.test(await overview(inspected)));
@@ -274,14 +287,6 @@ describe('the overview of a running service', () => {
     expect(isImport).toBe(typeof expected === 'string' && expected !== '✓');
   });
 
-  test('is not alarmed, when another process takes in what this one refuses', async () => {
-    const inspected = await inspect();
-    await send(inspected, WEBHOOK, ...MANY);
-    await shows(inspected, /Nothing of webhook/);
-    await inspected.service.store.queue.record(verified({ webhook_id: WEBHOOK }));
-    await shows(inspected, /^! 10 requests were refused .*: bad signature/);
-  });
-
   /** A clock that a test sets ahead. */
   const aheadOf = (ahead: { ms: number }) => ({ ...systemClock, now: () => systemClock.now() + ahead.ms });
 
@@ -304,15 +309,6 @@ describe('the overview of a running service', () => {
     ahead.ms = 150_000;
     expect(await overview(inspected)).toMatch(/^✕ 2 events fail \(site jsPxIVHl, for 2 min\)/);
     await inspected.service.store.queue.dismiss({}, 'nobody needs them');
-    expect(await overview(inspected)).toMatch(/^✓ All is well/);
-  });
-
-  test('says that all is well, when an event waits that asked to come back', async () => {
-    const media_available = () => retry({ reason: 'not yet', after: 3_600_000 });
-    const inspected = await inspect({ media_available });
-    const { queue, reports } = inspected.service.store;
-    await queue.record(verified({}), Date.now() - 400_000);
-    await eventually('it has asked', async () => (await reports.overview()).waiting === 1);
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
   });
 
@@ -395,7 +391,11 @@ describe('the overview of a running service', () => {
     const second = await inspect({ media_available() {} }, database.env);
     expect(await overview(second)).toMatch(/All is well.* The newest event came/);
     const figures = { accepted: 2, handled: 1, skipped: 1, failed: 0, rejected: 0 }; // one has no handler
-    expect((await second.api('/stats')).figures).toMatchObject(figures);
+    const { last_day: day, figures: told } = await second.api('/stats');
+    expect(told).toMatchObject(figures);
+    expect(day).toMatchObject([{ kind: 'media_available' }, { kind: 'media_updated', skipped: 1 }]);
+    const { times, received } = await second.api('/series'); // from the first minute with data on
+    expect([times.length <= 2, times[0] % 60, received[0] > 0]).toEqual([true, 0, true]);
     const third = await inspect({ media_available() {} });
     await third.service.store.queue.record(verified({}));
     await third.settled();

@@ -88,13 +88,6 @@ function hold() {
 }
 
 describe('a bulk replay', () => {
-  test('takes all that match and says how many', async () => {
-    const { post, replays } = await filled();
-    expect(await post({ dry_run: true })).toEqual({ status: 200, dry_run: true, events: MANY, more: false });
-    expect(await post({ all: true })).toEqual({ status: 200, dry_run: false, events: MANY, more: false });
-    expect(await replays()).toEqual({ 1: MANY });
-  });
-
   test('takes all that match once, when the button of the page is pressed twice, and says how many', async () => {
     const { raw, replays, submit } = await filled();
     const { body } = await raw('/events/replay?kind=media_available');
@@ -137,24 +130,6 @@ describe('a bulk replay', () => {
     afterStep = () => {};
     expect(await post({ all: true })).toMatchObject({ status: 200, events: MANY - 500 });
     expect(await replays()).toEqual({ 1: MANY });
-  });
-
-  test('is cut short by a stop of the service, and what it has reset is ready', async () => {
-    const { post, service } = await filled();
-    const { reached, release } = hold();
-    post({ all: true }).catch(() => {}); // the stop ends the connection
-    await reached;
-    const stopped = service.stop();
-    await new Promise((resolve) => setImmediate(resolve));
-    release();
-    await stopped;
-    const store = await openStore({
-      DATABASE_URL: `sqlite:${pathOf(copies)}`,
-      clock: new VirtualClock(),
-      threads: false,
-    });
-    expect(await store.reports.overview()).toMatchObject({ pending: 500, waiting: 0 });
-    await store.close();
   });
 });
 

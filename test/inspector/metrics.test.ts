@@ -39,24 +39,13 @@ beforeAll(async () => {
 });
 afterAll(() => inspected.dispose());
 
+const OWN =
+  'notifications_total ack_seconds store_up events fault oldest_pending_seconds handler_seconds store_commit_seconds store_busy_ratio ' +
+  'quarantined quarantine_lost_total log_lines_dropped_total database_bytes paused';
 const NAMES = [
-  'webhook_notifications_total',
-  'webhook_ack_seconds',
-  'webhook_store_up',
-  'webhook_events',
-  'webhook_fault',
-  'webhook_oldest_pending_seconds',
-  'webhook_handler_seconds',
-  'webhook_store_commit_seconds',
-  'webhook_store_busy_ratio',
-  'webhook_quarantined',
-  'webhook_quarantine_lost_total',
-  'webhook_log_lines_dropped_total',
-  'webhook_database_bytes',
+  ...OWN.split(' ').map((name) => `webhook_${name}`),
   ...(ENGINE === 'sqlite' ? ['webhook_disk_free_bytes'] : []),
-  'webhook_paused',
-  'process_cpu_seconds_total',
-  'process_resident_memory_bytes',
+  ...['process_cpu_seconds_total', 'process_resident_memory_bytes'],
 ];
 
 test('metrics have these names and no others, when they are scraped', () => {

@@ -14,24 +14,13 @@ import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from '@jest/globals';
 import { exchangeManifest, restoreManifest } from '../../pack/clone-manifest.ts';
-import { doors, packedManifest } from '../../pack/manifest.ts';
+import { packedManifest } from '../../pack/manifest.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
-
-test('package.json of a clone exports the sources themselves, so that a clone runs without a build', () => {
-  expect(manifest.exports).toEqual({
-    '.': './src/index.ts',
-    './testing': './src/testing/index.ts',
-    './mock': './src/mock/index.ts',
-    './provider': './src/provider/index.ts',
-  });
-  for (const door of doors(manifest))
-    expect(readFileSync(join(project, 'src', door), 'utf8')).toContain('export');
-});
 
 test('package.json of the package exports JavaScript with types, and has nothing that only a clone needs', () => {
   const { exports, scripts: left, ...packed } = packedManifest(manifest);
@@ -65,7 +54,6 @@ beforeEach(async () => {
 });
 
 const text = () => readFileSync(join(root, 'package.json'), 'utf8');
-const isKept = () => existsSync(join(root, 'package.json.clone'));
 
 test('package.json is that of the package while npm packs, and byte by byte that of the clone after it', () => {
   exchangeManifest(root);
@@ -76,7 +64,7 @@ test('package.json is that of the package while npm packs, and byte by byte that
   });
   restoreManifest(root);
   expect(text()).toBe(CLONE);
-  expect(isKept()).toBe(false);
+  expect(existsSync(join(root, 'package.json.clone'))).toBe(false);
 });
 
 test('package.json is right again, when npm pack was killed and runs once more, or only its end does', () => {
@@ -86,13 +74,6 @@ test('package.json is right again, when npm pack was killed and runs once more, 
   expect(text()).toBe(packed);
   for (let time = 0; time < 2; time++) restoreManifest(root);
   expect(text()).toBe(CLONE);
-});
-
-test('package.json is right again, when npm pack was killed before it was exchanged', () => {
-  writeFileSync(join(root, 'package.json.clone'), CLONE);
-  restoreManifest(root);
-  expect(text()).toBe(CLONE);
-  expect(isKept()).toBe(false);
 });
 
 test('neither of the two files is lost, when package.json was changed after npm pack was killed', () => {

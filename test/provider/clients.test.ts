@@ -36,18 +36,6 @@ async function startStatuses(token = 'alice-rw') {
   return { at, client: new StatusesClient({ baseUrl: mock.url, token }) };
 }
 
-test('a webhook is registered, read, changed and deleted, when all is well', async () => {
-  const { client } = await startWebhooks();
-  const { secret, ...created } = await client.create(hook);
-  expect(secret.length).toBeGreaterThanOrEqual(32);
-  expect(created).toMatchObject({ type: 'webhook', metadata: hook, schema: null });
-  expect(await client.get(created.id)).toEqual(created);
-  const { metadata } = await client.update(created.id, { name: 'renamed', events: ['track_created'] });
-  expect(metadata).toEqual({ ...hook, name: 'renamed', events: ['track_created'] });
-  await client.delete(created.id);
-  await expect(client.get(created.id)).rejects.toMatchObject({ code: 'not_found', status: 404 });
-});
-
 test('webhooks are listed whole, when there are several pages or none', async () => {
   const { client, mock } = await startWebhooks();
   expect(await Array.fromAsync(client.list())).toEqual([]);

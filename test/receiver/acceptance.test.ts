@@ -50,19 +50,6 @@ describe('a genuine notification', () => {
 });
 
 describe('a genuine notification that the specification does not know', () => {
-  test.each(['media_id', 'site_id', 'event_time', 'event', 'known kind'])(
-    'is accepted and recorded, when it has no %s, with 200',
-    async (member) => {
-      const { app, store } = shared();
-      const body = notification(
-        member === 'known kind' ? { event: 'media_archived' } : { [member]: undefined },
-      );
-      const answer = (await deliver(app, body)).body;
-      expect(answer.status).toBe('accepted');
-      expect((await store.queue.event({ id: answer.id }))?.body).toBe(JSON.stringify(body));
-    },
-  );
-
   test('is accepted, whatever JSON its members are, with 200 and kept to the letter', async () => {
     const { app, store } = await start();
     await fc.assert(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { admissionsOf, admitQuarantined } from '../../src/receiver/admissions.ts';
+import { admitQuarantined } from '../../src/receiver/admissions.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
@@ -149,25 +149,6 @@ describe('a notification in quarantine', () => {
     expect((await deliver(receiver.app, body, LATE)).status).toBe(401);
     expect(await keptIn(receiver)).toEqual([]);
     expect(await receiver.events()).toHaveLength(1);
-  });
-
-  test('waits for the next start, when the receiver stops between two pages of many', async () => {
-    const { store, keyring, clock } = await start({ secrets: { [WEBHOOK]: [LATE] } });
-    await keep(store, 120);
-    const asked = Promise.withResolvers<Promise<void>>();
-    const stopping = storeWith(store, {
-      quarantine: {
-        entries(page) {
-          asked.resolve(stop());
-          return store.quarantine.entries(page);
-        },
-      },
-    });
-    const log = { info() {}, error() {} };
-    const { admit, stop } = admissionsOf({ store: stopping, keyring, clock, log });
-    admit();
-    await asked.promise;
-    expect(await store.quarantine.size()).toBe(70);
   });
 
   test('is admitted page by page, and the next run goes on where one was cut short', async () => {

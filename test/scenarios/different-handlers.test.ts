@@ -3,7 +3,6 @@ import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
-import { present } from '../support/only.ts';
 
 const inspect = inspectedForEachTest();
 const database = databaseForEachTest();
@@ -13,29 +12,6 @@ const wake = () => {
   const due = 'SET next_at = 1 WHERE next_at IS NOT NULL';
   return database().execute({ sqlite: `UPDATE events ${due}`, postgres: `UPDATE hookkit.events ${due}` });
 };
-
-test('each event is handled by the instance that has its handler, when two on one database have different ones', async () => {
-  const { env } = database();
-  const one = await inspect({ media_created() {} }, { ...env, INSTANCE_NAME: 'one' });
-  const other = await inspect({ media_available() {} }, { ...env, INSTANCE_NAME: 'other' });
-  const { queue } = one.service.store;
-  for (let media = 0; media < 20; media++) {
-    const event = media % 4 < 2 ? 'media_created' : 'media_available';
-    await (media % 2 ? one : other).deliver(notification({ event, media_id: `media${media}` }));
-  }
-  await eventually('all are handled', async () => {
-    await wake();
-    return (await queue.count({ status: 'handled' })) === 20;
-  });
-  const ends: (readonly [string, string, number])[] = [];
-  for await (const page of queue.received({}))
-    for (const { id } of page) {
-      const { kind, attempts } = present(await queue.event({ id }));
-      ends.push([kind, present((await queue.attempts({ id })).at(-1)).instance, attempts]);
-    }
-  const all = ends.map((end) => end.join(' '));
-  expect(new Set(all)).toEqual(new Set(['media_created one 1', 'media_available other 1']));
-});
 
 test('what was skipped for want of a handler that another instance has is told with its replay, until it is replayed', async () => {
   const { env, execute } = database();

@@ -167,8 +167,14 @@ onEachEngine('problems', (stage) => {
       ['media:abcdefgh', dead('Error: archive answered 503 for abcdefgh after 503 ms')],
       ['media:zyxwvuts', dead('Error: archive answered 404 for zyxwvuts after 7 ms')],
       ['channel:Ny05CE', { ...FAILED, error: '100 %_! done' }],
-      ['media:waits', { ...FAILED, outcome: 'retry', counts: false, error: 'not yet' }],
     ] as const;
+    await recorded(store, notified('media:waits'));
+    const asks = { ...FAILED, outcome: 'retry', error: 'not yet', startedAt: NOON + 1000 } as const;
+    for (const end of [FAILED, asks]) {
+      await store.queue.settle(await claimedOne(store, 'media:waits'), end);
+      await stage.pass(1001);
+      if (end === FAILED) await store.queue.wake();
+    }
     for (const [resource, end] of events) {
       await recorded(store, notified(resource));
       await store.queue.settle(await claimedOne(store, resource), end);
@@ -185,9 +191,9 @@ onEachEngine('problems', (stage) => {
     expect(Number(first?.lastAt) - Number(first?.firstAt)).toBe(1000);
     const waits = { status: 'pending', count: 1, nextAt: expect.any(Number) };
     expect(others).toMatchObject([
-      { ...waits, error: 'not yet', failedSince: undefined },
       { ...waits, error: '* %_! done', failedSince: FAILED.startedAt },
       { error: 'Error: archive answered 404 for * after * ms', count: 1, nextAt: undefined },
+      { ...waits, error: 'not yet', failedSince: undefined },
     ]);
     for (const { error, count } of [first, ...others].filter((one) => one !== undefined))
       expect(await store.queue.count({ error })).toBe(count);

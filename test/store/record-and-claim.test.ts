@@ -161,17 +161,6 @@ onEachEngine('claim', (stage) => {
     expect(await asked()).toEqual(['media:3']);
   });
 
-  test('finds lanes that another process has set aside, when it has no limits, or others', async () => {
-    const { store } = stage;
-    const limits = [{ kinds: ['track_created', 'media_available'], room: 0, newest: 0 }];
-    const kinds = ['track_created', 'media_available'];
-    await recorded(store, ...kinds.map((kind) => notified(`media:${kind}`, 0, { kind })));
-    expect(await polled(store, { limits })).toEqual([]);
-    const others = [{ kinds: ['media_deleted', 'track_created'], room: 1, newest: 0 }];
-    expect(await polled(store, { oldest: 1, limits: others })).toMatchObject([{}]);
-    expect(await polled(store)).toMatchObject([{}]);
-  });
-
   test('names each lease otherwise, also in a process that began again', async () => {
     const { store } = stage;
     await recorded(store, ...[1, 2, 3].map((n) => notified(`media:${n}`)));

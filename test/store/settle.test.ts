@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { EventStore, Settlement, Status } from '../../src/store/event-store.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
 import {
   claimed,
   claimedOne,
@@ -8,7 +8,6 @@ import {
   HANDLED,
   LEASE_MS,
   MOST,
-  NOON,
   notified,
   OTHER,
   polled,
@@ -20,26 +19,6 @@ import { onEachEngine } from './stages.ts';
 const LIVE = { isHeld: true, hasMore: false };
 
 onEachEngine('settle', (stage) => {
-  test.each<[Status, Partial<Settlement>, object]>([
-    ['handled', {}, { handledAt: NOON + 3 }],
-    ['skipped', { outcome: 'skipped', error: 'unknown kind' }, { handledAt: NOON + 3 }],
-    ['dead', { outcome: 'timeout', error: 'took 30 s', log: 'info asked' }, { handledAt: undefined }],
-  ])('ends an event as %s, and records the start', async (status, settlement, expected) => {
-    const { store } = stage;
-    await recorded(store, notified());
-    const claim = await claimedOne(store, 'media:one');
-    const end = { ...HANDLED, ...settlement, status } as Settlement;
-    expect(await store.queue.settle(claim, end)).toEqual(LIVE);
-    const counts = { starts: 1, attempts: 1, late: false, lastError: end.error };
-    expect(await store.queue.event({ id: claim.id })).toMatchObject({ status, ...counts, ...expected });
-    const start = { replay: 0, attempt: 1, startedAt: NOON, durationMs: 3, instance: 'own' };
-    expect(await store.queue.attempts({ id: claim.id })).toEqual([
-      { ...start, outcome: end.outcome, error: end.error, log: end.log },
-    ]);
-    expect(await store.queue.running({ id: claim.id })).toBeUndefined();
-    expect(await stage.sql('SELECT * FROM lanes')).toEqual([]);
-  });
-
   test('has a failure wait for its pause, while others of its resource run, and wakes it then', async () => {
     const { store } = stage;
     const [first] = await recorded(store, notified('media:one', 1), notified('media:one', 2));
@@ -96,18 +75,6 @@ onEachEngine('settle', (stage) => {
     expect(await store.queue.event({ id: claim.id })).toMatchObject({ attempts: 1, starts: 1 });
   });
 
-  test('ends many at once, of which some are lost, each by itself', async () => {
-    const { store } = stage;
-    await Promise.all(Array.from({ length: 300 }, (_, n) => store.queue.record(notified(`media:${n}`))));
-    const claims = await polled(store, { oldest: 300 });
-    await stage.sql("UPDATE lanes SET lease = 'taken over' WHERE resource IN ('media:7', 'media:250')");
-    const answers = await Promise.all(claims.map((claim) => store.queue.settle(claim, HANDLED)));
-    const lost = claims.filter((_, index) => !answers[index]?.isHeld).map(({ resource }) => resource);
-    expect(lost.sort()).toEqual(['media:250', 'media:7']);
-    expect(await stage.sql('SELECT resource FROM lanes')).toHaveLength(2);
-    expect(await store.queue.count({ status: 'handled' })).toBe(298);
-  });
-
   test('refuses one settlement that no column takes, and stores those that came with it', async () => {
     const { store } = stage;
     await recorded(store, ...['a', 'b', 'c'].map((n) => notified(`media:${n}`)));
@@ -127,27 +94,6 @@ onEachEngine('settle', (stage) => {
 });
 
 onEachEngine('state', (stage) => {
-  test('is stored with the end of an event, and given to the next one of its resource', async () => {
-    const { store } = stage;
-    await recorded(store, notified('media:one', 1), notified('media:one', 2), notified('media:two'));
-    const set = (name: string, value: string | null) => ({ name, value });
-    await store.queue.settle(await claimedOne(store, 'media:one'), {
-      ...HANDLED,
-      state: [set('b', '1'), set('a', '"x"')],
-    });
-    const next = await claimedOne(store, 'media:one');
-    expect(next.state).toEqual([set('a', '"x"'), set('b', '1')]);
-    expect((await claimedOne(store, 'media:two')).state).toEqual([]);
-    await store.queue.settle(next, {
-      ...FAILED,
-      outcome: 'retry',
-      state: [set('b', null), set('a', '2'), set('no', null)],
-    });
-    expect(await store.queue.state({ resource: 'media:one' })).toEqual([set('a', '2')]);
-    expect(await store.queue.deleteState({ resource: 'media:one' })).toBe(1);
-    expect(await store.queue.state({ resource: 'media:one' })).toEqual([]);
-  });
-
   test('of all media or channels comes in stretches, in order, each value once', async () => {
     const { store } = stage;
     const names = Array.from({ length: 3 }, (_, n) => `media:${n}`);

@@ -287,17 +287,6 @@ test('a board that goes by ctx.late alone is found before any crash, with the sh
   });
 });
 
-test('a board that remembers the newest event in ctx.state is right in every history', async () => {
-  const isNewest = (ctx: HandlerContext, at: string) => {
-    if (String(ctx.state.get('newest') ?? '') > at) return false;
-    ctx.state.set('newest', at);
-    return true;
-  };
-  const histories = { most: 20, random: 10 };
-  const happenings: Happening[] = [...onAndOff, ['channel_created', CHANNEL]];
-  await matrix(happenings, boardOf(isNewest), isIdle, histories);
-});
-
 test('what only random histories show is found, cut to what matters, also where crashes are to come', async () => {
   const failures: Scenario<{ runs: number }> = async (start) => {
     const seen = { runs: 0 };

@@ -1,12 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import {
   defineApp,
   defineHandlers,
-  fail,
   type HandlerContext,
   type Handlers,
   retry,
@@ -190,14 +188,9 @@ test('the provider delivers what its verbs bring about, retries and forgeries in
   kit.provider.activateChannel(channel_id);
   kit.provider.createMedia({ site_id: kit.site });
   await kit.settled();
-  expect(seen.toSorted()).toEqual([
-    'channel_active',
-    'channel_created',
-    'conversions_complete',
-    'media_available',
-    'media_created',
-    'thumbnail_created',
-  ]);
+  expect(seen.toSorted().join(' ')).toBe(
+    'channel_active channel_created conversions_complete media_available media_created thumbnail_created',
+  );
   kit.provider.setFaults({ forge: 1 });
   for (let number = 0; number < 3; number++) kit.provider.createMedia({ site_id: kit.site });
   await kit.settled();
@@ -459,31 +452,4 @@ test('a new event does not wait behind a backlog of its limit: every fourth plac
   await kit.settled();
   expect(begun.indexOf('M39')).toBeLessThan(8);
   expect(begun.indexOf('M8')).toBeLessThan(16); // the oldest keep three of four
-});
-
-test('limits and onDead of an app hold, too', async () => {
-  const running: string[] = [];
-  const most: number[] = [];
-  const dead: unknown[] = [];
-  const limited = defineApp({
-    limits: { track_created: 2 },
-    async onDead(event, { error, attempts }) {
-      await setImmediate();
-      dead.push([event.media_id, error, attempts]);
-    },
-    handlers: {
-      async track_created({ media_id }) {
-        most.push(running.push(media_id));
-        await sleep(200); // real time, so that others come meanwhile
-        running.pop();
-        return media_id === 'M3' ? fail('never') : undefined;
-      },
-    },
-  });
-  // Less than all of them take together: patience begins again whenever one ends.
-  await using kit = await testReceiver({ app: limited, patienceMs: 600 });
-  for (let media = 0; media < 7; media++) await kit.deliver('track_created', { media_id: `M${media}` });
-  await kit.settled();
-  expect(Math.max(...most)).toBe(2);
-  expect(dead).toEqual([['M3', 'never', 1]]);
 });
