@@ -13,8 +13,8 @@ import type { Watch } from './watch.ts';
 const ROUND_MS = 10_000;
 /** The least time between two posts. */
 const BETWEEN_MS = 60_000;
-/** A store that has done nothing for so long is told of. */
-const AWAY_MS = 30_000;
+/** A store that has done nothing for so many rounds is told of. */
+const AWAY_ROUNDS = 3;
 /** A fault that is gone for a single round has not ended. */
 const ROUNDS_GONE = 2;
 /** Slack and Mattermost refuse a text of several times this length. */
@@ -34,7 +34,7 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
   if (url === undefined) return () => {};
   const ended = new AbortController();
   let own: Alerts = { postedAt: 0, faults: [] };
-  let reachedAt = clock.now();
+  let [reachedAt, silent] = [clock.now(), 0];
   let why = 'no answer';
 
   /** Follows the faults, and posts if something is new or over. @param now by the clock that the times of `before` are of */
@@ -53,7 +53,7 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
   const forAll = async () => {
     const held = await store.reports.holdAlerts({ by });
     const { concerns } = held ? await stats({ store, config, clock, watch }) : { concerns: [] };
-    reachedAt = clock.now();
+    [reachedAt, silent] = [clock.now(), 0];
     if (!held) return;
     const grave = concerns.filter((concern) => concern.grave);
     await store.reports.holdAlerts({ by, alerts: await tell(held, grave, held.now) });
@@ -68,7 +68,8 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
   });
   // It has rounds of its own, as the store may not answer for long.
   const stopOwn = repeat(clock, ROUND_MS, async () => {
-    const isAway = clock.now() - reachedAt >= AWAY_MS;
+    // After a stall of this process, it has not asked for as long.
+    const isAway = ++silent >= AWAY_ROUNDS && clock.now() - reachedAt >= AWAY_ROUNDS * ROUND_MS;
     own = await tell(own, isAway ? [away(by, why)] : [], clock.now());
     return ROUND_MS;
   });
