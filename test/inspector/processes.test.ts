@@ -92,6 +92,14 @@ onEachEngine('what is said of the processes', (stage) => {
     expect(away).toMatch(/ago; it had at work: .*site1\) .* blocks the event loop looks like this/);
   });
 
+  test('names handlers past their time, if the present life of their instance has begun them', async () => {
+    await recorded(stage.store, notified('media:held'));
+    await polled(stage.store, { owner: 'c' });
+    await stage.sql('UPDATE lanes SET started_at = started_at - 100000 WHERE lease IS NOT NULL');
+    expect(await told(`${TWO}, c 7200 5`)).toEqual([expect.stringContaining('grave held_places c')]);
+    expect(await told(`${TWO}, c 60 5`)).toEqual([]);
+  });
+
   test('ends, when an instance that left is forgotten', async () => {
     await told(`${TWO}, c 7200 180 left`);
     await stage.store.reports.forget({ name: 'c' });

@@ -1,9 +1,10 @@
+import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Instance, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
-import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
+import { type Counter, DAY_MS, MINUTE_MS, PATIENCE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
 const OF_KIND = ['accepted', 'handled', 'failed', 'skipped', 'duplicate'] as const;
@@ -32,9 +33,9 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 /**
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
  * store. `failing`: events that wait after a failure. `held`: handlers past their time. `work`: what instances have at work, or had when they
- * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `recent` is of the last 10 minutes,
- * `latest` of the present one and the one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has
- * accepted some.
+ * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `secrets`: those stored, or why they
+ * cannot be read, undefined if that takes too long. `recent` is of the last 10 minutes, `latest` of the present one and the one before.
+ * `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has accepted some.
  * @param asked the overview, where it is asked for already
  */
 export async function lookAt(
@@ -49,8 +50,8 @@ export async function lookAt(
     overview: asked,
     newest: store.queue.search({ filter: {}, stretch: NEWEST }),
     accepted: store.reports.newestOfWebhooks(),
-    // They may be sealed under another key: the service goes on with those that it holds.
-    secrets: store.secrets.all().catch(() => undefined),
+    // They may be sealed under another key, or locked: the service goes on with those that it holds.
+    secrets: within(clock, PATIENCE_MS, store.secrets.all()).catch(messageOf),
     problem: problemOfCommits(store, clock),
     hour: store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
     day: watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
@@ -63,7 +64,8 @@ export async function lookAt(
   // This one lives, even if it cannot write.
   const isHere = ({ name, state }: Instance) => name === instance && state === 'away';
   const lives = all.map((one): Instance => (isHere(one) ? { ...one, state: 'live' } : one));
-  const isLive = (of: string) => lives.some(({ name, state }) => name === of && state === 'live');
+  const isLate = ({ instance: of, since }: (typeof late)[number]) =>
+    lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt < since);
   const haveCrashed = lives.some(({ state, leftAt }) => state !== 'live' && leftAt === undefined);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
@@ -73,7 +75,7 @@ export async function lookAt(
     now,
     instance,
     lives,
-    held: late.filter((one) => isLive(one.instance)), // leases of a process that has gone run out by themselves
+    held: late.filter(isLate), // leases of a process that has gone run out by themselves
     work: haveCrashed ? await store.reports.atWork() : [],
     amiss: await skippedAmiss(store, lives),
     hour: figuresOf(hour),
@@ -107,7 +109,7 @@ export function shownOf({ overview, newest: [last], lives, disk, day, ...known }
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     instances: lives.filter(({ state }) => state !== 'replaced').map(instanceJson),
     can_record: known.problem === undefined,
-    can_read_secrets: known.secrets !== undefined,
+    can_read_secrets: Array.isArray(known.secrets),
     disk: { database_bytes: disk.bytes, free_bytes: disk.free ?? null, room: disk.room ?? null },
     last_10_minutes: known.recent,
     last_2_minutes: known.latest,
