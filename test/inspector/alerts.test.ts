@@ -148,7 +148,10 @@ test('one process of two posts, and another goes on after it: it repeats nothing
 
 test('each process posts that it cannot use the store after half a minute, once, and when it can again', async () => {
   const store = new Breakable();
-  await started('one', store.wrap);
+  const one = await started('one', store.wrap);
+  await rounds(1);
+  clock.leap(clock.now() + 60_000); // the process stood still
+  await one.api('/stats');
   await rounds(1);
   store.failure = new KitError('STORE_UNAVAILABLE', 'the store cannot do this now: connect ECONNREFUSED');
   await rounds(2);

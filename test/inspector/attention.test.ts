@@ -2,18 +2,20 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type Known, lookAt } from '../../src/inspector/api/stats.ts';
-import { concernsOf } from '../../src/inspector/attention/attention.ts';
+import { concernsOf, stats } from '../../src/inspector/attention/attention.ts';
+import { Watch } from '../../src/inspector/watch/watch.ts';
 import { testDatabase } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { notification, WEBHOOK } from '../support/genuine.ts';
+import { deliver, notification, WEBHOOK } from '../support/genuine.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
-import { withOneClock } from '../support/receiver-fixture.ts';
+import { receiversForEachTest, withOneClock } from '../support/receiver-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const inspect = inspectedForEachTest();
+const start = receiversForEachTest();
 
 const ago = (ms: number) => Date.now() - ms;
 const GIB = 1024 ** 3;
@@ -129,7 +131,13 @@ describe('the overview', () => {
     ['no handler comes', 'grave: An event has been ready for 1 min', () => ready(90_000)],
     ['handlers come soon', '', () => ready(50_000)],
     ['handling is paused', 'grave: .*paused.*by me: x', () => ready(90_000, { paused })],
-    ['the key was changed', 'grave: The stored secrets cannot be read', () => ({ secrets: undefined })],
+    ['the key was changed', 'grave: The stored secrets .* read: wrong key', () => ({ secrets: 'wrong key' })],
+    ['their table is locked', 'grave: The stored secrets .* than a second', () => ({ secrets: undefined })],
+    [
+      'no handler comes, by a clock that is off',
+      'grave: The clock of instance',
+      () => ({ ...ready(90_000), lives: [{ ...present(quiet.lives[0]), aheadMs: -7_200_000 }] }),
+    ],
     [
       'places are held, and nobody takes up what is ready',
       'grave: Handlers past their time hold 60 places of instance A: media_available of site site1 .60., the first for 12 min',
@@ -166,6 +174,16 @@ async function overview({ url }: Inspected): Promise<string> {
     .replace(/\s+/g, ' ')
     .trim();
 }
+
+test('nothing is wrong, when a receiver that stops has refused a notification', async () => {
+  const watch = new Watch(systemClock);
+  const { app, store, log } = await start({ phase: 'closed', observer: watch });
+  expect((await deliver(app, notification())).status).toBe(503);
+  const sources = { store, config: parseConfig({}), clock: systemClock };
+  const end = watch.keepReporting({ ...sources, log: log.log, kinds: [], running: () => 0 });
+  expect(await stats({ ...sources, watch })).toMatchObject({ concerns: [], figures: { not_recorded: 0 } });
+  await end();
+});
 
 describe('the overview of a running service', () => {
   test('says that all is well, when nothing came and when something was accepted, and how much', async () => {

@@ -1,3 +1,4 @@
+import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
@@ -18,11 +19,12 @@ export type Known = Awaited<ReturnType<typeof lookAt>>;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 export const HOUR_MS = 3_600_000;
+/** A look waits so long for the secrets, whose table somebody may have locked. */
+const PATIENCE_MS = 3000;
 /** So long after its time a handler ignores `ctx.signal`. */
 const DEAF_MS = 10_000;
 /** So many events in a row from the future are no mistake of a sender. */
 export const LEAST_AHEAD = 3;
-const NEWEST = { limit: LEAST_AHEAD, reach: LEAST_AHEAD };
 
 /** Where what is known comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
@@ -32,9 +34,9 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 /**
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
  * store. `failing`: events that wait after a failure. `held`: handlers past their time. `work`: what instances have at work, or had when they
- * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `recent` is of the last 10 minutes,
- * `latest` of the present one and the one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has
- * accepted some.
+ * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `secrets`: those stored, or why they
+ * cannot be read, undefined if that takes too long. `recent` is of the last 10 minutes, `latest` of the present one and the one before.
+ * `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has accepted some.
  * @param asked the overview, where it is asked for already
  */
 export async function lookAt(
@@ -47,10 +49,10 @@ export async function lookAt(
   const [{ waiting }] = await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
   const { newest, problems, hour, late, all, ...found } = await resolved({
     overview: asked,
-    newest: store.queue.search({ filter: {}, stretch: NEWEST }),
+    newest: store.queue.search({ filter: {}, stretch: { limit: LEAST_AHEAD, reach: LEAST_AHEAD } }),
     accepted: store.reports.newestOfWebhooks(),
-    // They may be sealed under another key: the service goes on with those that it holds.
-    secrets: store.secrets.all().catch(() => undefined),
+    // They may be sealed under another key, or locked: the service goes on with those that it holds.
+    secrets: within(clock, PATIENCE_MS, store.secrets.all()).catch(messageOf),
     problem: problemOfCommits(store, clock),
     hour: store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
     day: watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
@@ -108,7 +110,7 @@ export function shownOf({ overview, newest: [last], lives, disk, day, ...known }
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     instances: lives.filter(({ state }) => state !== 'replaced').map(instanceJson),
     can_record: known.problem === undefined,
-    can_read_secrets: known.secrets !== undefined,
+    can_read_secrets: Array.isArray(known.secrets),
     disk: { database_bytes: disk.bytes, free_bytes: disk.free ?? null, room: disk.room ?? null },
     last_10_minutes: known.recent,
     last_2_minutes: known.latest,

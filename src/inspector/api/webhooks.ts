@@ -70,9 +70,6 @@ export async function webhooks(inspected: Inspected) {
       left_out: leftOut.some((one) => one.id === id),
     };
   });
-  return {
-    webhooks: shown,
-    provider_unknown: unknown,
-    fallback: config.WEBHOOK_SECRET !== undefined,
-  };
+  const fallback = config.WEBHOOK_SECRET !== undefined;
+  return { webhooks: shown, provider_unknown: unknown, fallback };
 }

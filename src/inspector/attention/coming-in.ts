@@ -57,10 +57,10 @@ export function comingIn(known: Known): Found {
  * Webhooks of ours of which nothing gets in: of those with a live secret, and of those that have an event and never had a secret. What was
  * admitted from quarantine counts as accepted. Strangers can name any other webhook.
  */
-export function webhooksLeftOut({ refusals, secrets = [], accepted, now }: Standing) {
+export function webhooksLeftOut({ refusals, secrets, accepted, now }: Standing) {
   const newest = new Map(accepted.map(({ webhookId, receivedAt }) => [webhookId, receivedAt]));
   const isOurs = (id: string) => {
-    const own = secrets.filter(({ webhookId }) => webhookId === id);
+    const own = Array.isArray(secrets) ? secrets.filter(({ webhookId }) => webhookId === id) : [];
     if (own.length === 0) return id !== '' && newest.has(id); // without an id: of requests that name none
     // What was rotated or deleted has an end: its last notifications may be sent again.
     return own.some(({ retireAt = now + 1 }) => retireAt > now);

@@ -3,6 +3,7 @@ import { LOOKED_AT } from '../../store/queue/lists/problems.ts';
 import type { Known } from '../api/stats.ts';
 import { duration, eventsPath, number, plural } from '../pages/words.ts';
 import { type Found, listed, MOST_TOLD, type Sentence, since } from './concern.ts';
+import { clocksOff } from './processes.ts';
 
 const READY_MS = 60_000;
 /** A failure that is over sooner wakes nobody up. */
@@ -95,12 +96,12 @@ export function handling(known: Known): Found {
     ...heldPlaces(known),
     paused === undefined &&
       held.length === 0 &&
+      clocksOff(known).length === 0 && // else nobody knows for how long
       ready > READY_MS && {
         fault: 'not_taken_up',
         since: overview.oldestReadyAt,
         text: `An event has been ready for ${duration(ready)}, and no handler takes it up`,
-        advice:
-          'Handlers are slower than events come, at a limit of the app, or none runs: look at their times and at the instances.',
+        advice: 'Handlers are slow, at a limit of the app, or none runs: see their times and the instances.',
         path: eventsPath({ status: 'pending' }),
       },
     amiss !== undefined && noHandler(amiss),

@@ -65,12 +65,12 @@ export function processes(known: Known): Found {
           "the database is the wrong one; if events alone say so, it may be their sender's.",
       };
     }),
-    secrets === undefined &&
+    !Array.isArray(secrets) &&
       disk.flaw?.fault !== 'key_gone' && {
         fault: 'secrets_unreadable',
-        text: 'The stored secrets cannot be read',
-        advice:
-          'Processes go on with those that they hold. If they were sealed under another key, start again with that one.',
+        grave: secrets !== undefined,
+        text: `The stored secrets cannot be read: ${secrets ?? 'that takes more than three seconds'}`,
+        advice: 'Processes go on with those that they hold. `npx hookkit doctor` says more.',
         path: 'webhooks',
       },
   ];

@@ -4,6 +4,7 @@ import { kitVersion } from '../../base/program.ts';
 import { networkOf } from '../../base/request-source.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
+import { SHUTTING_DOWN } from '../../receiver/verdict.ts';
 import type { EventStore, Refusals, Stat, Sum } from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
 import { isRejection, type RejectionResult, rejectionResultOf, resultOf } from './request-results.ts';
@@ -87,7 +88,8 @@ export class Watch implements Observer {
       this.#count('rejected', answer.ms);
       this.#addRefused({ reason, webhookId, network, firstAt: now, lastAt: now, count: 1 });
       this.rejections = [{ at: now, result, answer }, ...this.rejections].slice(0, KEPT_REJECTIONS);
-    } else if (result !== 'probe') {
+    } else if (result !== 'probe' && answer.error !== SHUTTING_DOWN.error) {
+      // At a stop, proxies and senders turn to another process, or to the next one.
       this.#count('not_recorded', answer.ms);
     }
   }

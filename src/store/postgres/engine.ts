@@ -45,7 +45,8 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
       try {
         return await inTransaction(servers, begin, (db) => operate?.(db, input as never));
       } catch (cause) {
-        if (isConflict(cause) && tries < TRIES) {
+        // A page that waited for a lock holds a connection, and acks may have none left.
+        if (begin === WRITING && isConflict(cause) && tries < TRIES) {
           await pause(systemClock, randomInt(1, 20));
           continue;
         }
