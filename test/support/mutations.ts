@@ -757,8 +757,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'alerts: one post a minute': {
     file: 'src/inspector/watch/alerts.ts',
-    original: 'Math.abs(now - before.postedAt) < BETWEEN_MS',
-    mutant: 'now < before.postedAt',
+    original: 'Math.abs(now - before.postedAt) >= BETWEEN_MS',
+    mutant: 'now >= before.postedAt',
     noticedBy: 'test/inspector/alerts.test.ts: once a minute',
   },
   'alerts: a fault that is gone for a single round has not ended': {
