@@ -132,7 +132,11 @@ describe('the overview', () => {
     ['handlers come soon', '', () => ready(50_000)],
     ['handling is paused', 'grave: .*paused.*by me: x', () => ready(90_000, { paused })],
     ['the key was changed', 'grave: The stored secrets .* read: wrong key', () => ({ secrets: 'wrong key' })],
-    ['their table is locked', 'minor: The stored secrets .* than three seconds', () => ({ secrets: undefined })],
+    [
+      'their table is locked',
+      'minor: The stored secrets .* than three seconds',
+      () => ({ secrets: undefined }),
+    ],
     [
       'no handler comes, by a clock that is off',
       'grave: The clock of instance',
