@@ -20,7 +20,7 @@ const start = receiversForEachTest();
 const ago = (ms: number) => Date.now() - ms;
 const GIB = 1024 ** 3;
 const FULL = 'Nothing can be recorded: database or disk is full';
-const SOME_NOT_RECORDED = '3 requests were not recorded in the last 10 minutes';
+const SOME_NOT_RECORDED = '3 requests were not recorded in the last 2 minutes';
 const SOME_REFUSED = '3 requests were refused in the last 10 minutes: no token';
 const NONE_IN = `Nothing gets in: ${SOME_REFUSED}`;
 

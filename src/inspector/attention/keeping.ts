@@ -7,7 +7,7 @@ const SLOW_COMMIT_MS = 250;
 const SOON_OVER_MS = 90_000;
 
 /** Whether notifications can be recorded, and the place where they are kept is sound. */
-export function keeping({ now, problem, disk, recent, notRecordedAt }: Known): Found {
+export function keeping({ now, problem, disk, recent, latest, notRecordedAt }: Known): Found {
   const { flaw, free = 0, room = 'enough' } = disk;
   const commit = recent.commit_ms.mean ?? 0;
   return [
@@ -21,7 +21,7 @@ export function keeping({ now, problem, disk, recent, notRecordedAt }: Known): F
     problem === undefined &&
       now - notRecordedAt < SOON_OVER_MS && {
         fault: 'not_recorded',
-        text: `${plural(recent.not_recorded, 'request was', 'requests were')} not recorded in the last 10 minutes`,
+        text: `${plural(latest.not_recorded, 'request was', 'requests were')} not recorded in the last 2 minutes`,
         advice:
           'Nothing acknowledged is lost. The log says why: a full or stalled disk, a missing or locked database, or an overload. Run `npx hookkit doctor`.',
         path: './#in',

@@ -82,7 +82,7 @@ async function sizeOf(db: Db): Promise<DatabaseSize> {
 /** A session `a` of the server, for people: `PID 123 (psql, idle in transaction)`; and what ends it. */
 export const SESSION =
   "concat('PID ', a.pid, ' (', concat_ws(', ', nullif(application_name, ''), state), ')')";
-export const END = "concat('end it: SELECT pg_terminate_backend(', a.pid, ')')";
+export const END = "concat('end it, as its role or a superuser: SELECT pg_terminate_backend(', a.pid, ')')";
 
 const OPEN = `SELECT concat('A transaction of ', ${SESSION}, ' has been open for ',
     (extract(epoch FROM now() - xact_start) / 60)::int, ' min') AS text,
