@@ -94,8 +94,9 @@ async function resolved<T extends object>(promises: T) {
 }
 
 /**
- * What pages and the API have of that. `events.pending` counts those that wait for a retry, too. `quarantine_lost`: how many the quarantine had no
- * room for, since the database was made. `rejected` is without 503 and 500, which are `not_recorded`. `figures` are of the last hour. `busy_percent`: how busy what writes to the store was. `last_day` is ten seconds old at most.
+ * What pages and the API have of that. `events.pending` counts those that wait for a retry, too. `quarantine_lost`: how many the quarantine had
+ * no room for, since the database was made. `rejected` is without 503 and 500, which are `not_recorded`. `figures` are of the last hour.
+ * `busy_percent`: how busy what writes to the store was. `last_day` is ten seconds old at most.
  */
 export function shownOf({ overview, newest: [last], lives, disk, day, ...known }: Known) {
   const { pending, running, dead, paused, quarantined, quarantineLost: quarantine_lost } = overview;

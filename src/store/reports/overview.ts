@@ -12,7 +12,10 @@ export interface Overview {
   readonly nextAt: number | undefined;
   readonly running: number;
   readonly dead: number;
-  /** when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose, nor what has asked to come back */
+  /**
+   * when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose,
+   * nor what has asked to come back
+   */
   readonly oldestPendingAt: number | undefined;
   /** the same of those that no handler has started yet, and that wait for no time: one should have taken them up by now */
   readonly oldestReadyAt: number | undefined;
