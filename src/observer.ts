@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from './base/clock.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
-import type { AttemptOutcome, EventStore, Recorded, Status } from './store/event-store.ts';
+import type { AttemptOutcome, EventStore, Of, Recorded, Status } from './store/event-store.ts';
 
 /** How one request on the webhook path was answered. It contains no part of a token. */
 export interface Answered {
@@ -24,7 +24,7 @@ export interface Answered {
 }
 
 /** How one run of a handler ended. */
-export interface HandlerRun {
+export interface HandlerRun extends Of {
   readonly kind: string;
   readonly outcome: AttemptOutcome;
   /** the status of the event from now on */
@@ -60,7 +60,7 @@ export interface AdminNeeds {
 }
 
 export interface ReportNeeds extends Pick<AdminNeeds, 'store' | 'config' | 'clock' | 'log'> {
-  /** those that there are handlers for, `unknown` among them */
+  /** the slots that there are handlers for; one of a subscriber ends in `@NAME` */
   readonly kinds: readonly string[];
   /** how many handlers run */
   running(): number;

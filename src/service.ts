@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import { type MonotonicClock, pause } from './base/clock.ts';
 import { boundedServer, listen } from './base/http-server.ts';
 import { type Config, connectionsWithin } from './config.ts';
-import { Dispatcher } from './dispatch/dispatcher.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
+import { type Dispatchers, dispatchersOf, kindsOf } from './dispatch/subscribers.ts';
 import type { Admin } from './observer.ts';
 import { admissionsOf } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
@@ -33,7 +33,7 @@ const FEWER =
 export interface Service {
   readonly port: number;
   readonly store: EventStore;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Dispatchers;
   /** where the admin listener is, if there is one */
   readonly adminUrl?: string | undefined;
   /**
@@ -64,10 +64,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const opened = await openApp(app, parts);
   ends.defer(() => opened.close()); // after the last handler
   const pages = await appPages(app, opened);
-  const dispatcher = new Dispatcher({ ...parts, app: opened, random: Math.random });
+  const dispatcher = await dispatchersOf({ ...parts, app: opened, random: Math.random });
   // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
-  const kinds = Object.entries(app.handlers).flatMap(([kind, handler]) => (handler ? kind : []));
-  if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running: () => dispatcher.running }));
+  const reported = { ...parts, kinds: kindsOf(opened), running: () => dispatcher.running };
+  if (admin) ends.defer(admin.keepReporting(reported));
 
   let phase: Phase = 'open';
   const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });

@@ -91,7 +91,7 @@ function addTry(handlers: Command): void {
 async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
   const config = configOf(command);
   const { attempt, replay, late = false } = flags;
-  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
+  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '', subscriber: '' };
   if (id === undefined) {
     const read = readBody(await bodyOf(flags));
     if (read.problem !== undefined)

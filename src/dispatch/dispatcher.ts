@@ -8,7 +8,15 @@ import type { Config } from '../config.ts';
 import { slotOf } from '../notification/kinds.ts';
 import type { Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { type AttemptOutcome, type Claim, type DeadEvent, lineOf, type Settlement } from '../store/stored.ts';
+import {
+  type AttemptOutcome,
+  type Claim,
+  type DeadEvent,
+  lineOf,
+  type Of,
+  ofSubscriber,
+  type Settlement,
+} from '../store/stored.ts';
 import { limitsOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';
@@ -59,6 +67,8 @@ const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted', '
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  /** whose events it runs */
+  readonly #of: Of;
   readonly #leased = new Set<Leased>();
   /** leased events whose handlers run */
   readonly #atWork = new Set<Leased>();
@@ -90,6 +100,7 @@ export class Dispatcher {
     const { clock, config } = options;
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
+    this.#of = { subscriber: options.app.subscriber ?? '' };
     this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, due: 0, room: 0, newest: 0 }));
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
   }
@@ -114,7 +125,8 @@ export class Dispatcher {
     this.#pollOften();
     this.#cancelGathering ??= this.#options.clock.after(GATHER_MS, () => {
       this.#cancelGathering = undefined;
-      this.wake();
+      if (this.#of.subscriber === '') this.wake();
+      else this.#pollIn(0); // its event is yet to be made
     });
   }
 
@@ -149,25 +161,29 @@ export class Dispatcher {
     const now = clock.monotonic();
     if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP
     this.#pollMs = Math.min(2 * this.#pollMs, SELDOM_MS);
-    let found: readonly unknown[] = [];
+    const found: unknown[] = [];
+    let isBehind = false;
     try {
-      found = await store.queue.wake();
-      if (now >= this.#sparedUntil && !this.#isStopped) {
+      const work = await store.queue.work(this.#of); // mostly none, and then this is all that a poll costs
+      isBehind = work.isBehind;
+      if (isBehind || work.isDue) found.push(...(await store.queue.wake(this.#of)));
+      if (work.isLost && now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased].map(({ claim }) => claim.lease);
-        const { ready, dead } = await store.queue.recover({ held, maxAttempts: config.RETRY_MAX_ATTEMPTS });
-        found = [...found, ...ready];
+        const maxAttempts = config.RETRY_MAX_ATTEMPTS;
+        const { ready, dead } = await store.queue.recover({ ...this.#of, held, maxAttempts });
+        found.push(...ready);
         for (const event of dead) this.#tellDead(event);
       }
-      this.wake();
-      if (now >= this.#sweepAt && !this.#isStopped) {
-        await store.queue.sweep();
-        this.#sweepAt = now + SWEEP_MS;
-      }
+      const isSweeping = now >= this.#sweepAt && !this.#isStopped;
+      if (isSweeping) this.#sweepAt = now + SWEEP_MS;
+      if (work.isReady || found.length > 0 || (isSweeping && (await store.queue.sweep(this.#of))))
+        this.wake();
     } catch (error) {
       this.#storeFailed('look for events', error);
     }
     if (found.length > 0) this.#pollMs = OFTEN_MS;
-    this.#pollIn(found.length > 0 ? 0 : this.#pollMs); // a poll wakes 500 events and recovers 200 leases at most
+    // A poll wakes 500 events and recovers 200 leases at most. Where another process makes the events, it may have looked too early.
+    this.#pollIn(found.length > 0 ? 0 : isBehind ? GATHER_MS : this.#pollMs);
   }
 
   /** Claims while events may be ready and places for handlers are free. */
@@ -202,7 +218,14 @@ export class Dispatcher {
     this.#dueToNewest = due - newest;
     const leasedAt = clock.monotonic();
     try {
-      const { claims, hasMore } = await store.queue.claim({ oldest, newest, limits, owner, leaseMs });
+      const { claims, hasMore } = await store.queue.claim({
+        ...this.#of,
+        oldest,
+        newest,
+        limits,
+        owner,
+        leaseMs,
+      });
       this.#isClaimWanted ||= hasMore;
       for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
       for (const limit of limits) {
@@ -248,7 +271,7 @@ export class Dispatcher {
     const { status, outcome, error = '', counts } = ending;
     const kept = isDev || !USUAL.includes(outcome) ? lines.text() : undefined;
     const isStored = await this.#store(claim, { ...ending, startedAt, ms, log: kept });
-    if (isStored && !isCutShort) observer?.ran({ kind: claim.kind, outcome, status, ms });
+    if (isStored && !isCutShort) observer?.ran({ ...this.#of, kind: claim.kind, outcome, status, ms });
     if (isStored && status === 'dead')
       this.#tellDead({ ...claim, error, attempts: claim.attempts + Number(counts) });
   }
@@ -261,7 +284,8 @@ export class Dispatcher {
     this.#instances ??= store.reports.instances();
     const others = (await this.#instances).filter((one) => one.name !== own && one.state === 'live');
     // A later version of the kit may know the kind by its name.
-    const other = others.find(({ kinds }) => kinds.includes(run.lacks) || kinds.includes(kind));
+    const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, this.#of.subscriber));
+    const other = others.find(({ kinds }) => lacked.some((slot) => kinds.includes(slot)));
     if (!other) return run;
     const attempts = await store.queue.attempts({ id });
     const before = attempts.findLastIndex((one) => one.outcome !== 'elsewhere' || one.replay !== replays);

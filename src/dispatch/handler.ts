@@ -13,8 +13,13 @@ import type { AsJson } from './stored-json.ts';
  * @typeParam App what the `start` of `defineApp` opened
  */
 export interface HandlerContext<App = unknown> {
-  /** The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. */
+  /**
+   * The event's id: the same at every attempt, replay and delivery, so it serves as an idempotency key. That of a subscriber's event ends
+   * in `@NAME`, as each subscriber has an event of its own.
+   */
   readonly id: string;
+  /** The name of the subscriber whose event it is; '' for the handlers without a name. */
+  readonly subscriber: string;
   /** How often this event was started, this run included: 1 at first, and 1 again after a replay. Stops and `retry` count, too. */
   readonly attempt: number;
   /** Whether the event runs because it was replayed. */
@@ -126,7 +131,8 @@ export function combineHandlers<Parts extends readonly Handlers<never>[]>(
   const all = parts.flatMap((part) => Object.entries(part));
   const mounted = all.filter(([, handler]) => handler !== undefined); // as where one is mounted only if it is configured
   const twice = repeatedOf(mounted.map(([kind]) => kind));
-  if (twice !== undefined) throw new TypeError(`two handlers for ${twice}: write one for both`);
+  if (twice !== undefined)
+    throw new TypeError(`two handlers for ${twice}: write one for both, or make one a subscriber of the app`);
   return Object.fromEntries(mounted);
 }
 
@@ -222,6 +228,15 @@ export interface DeadLetter {
   readonly attempts: number;
 }
 
+/** Handlers that get events of their own, and limits for them. */
+export interface Subscriber<App = unknown> {
+  readonly handlers: Handlers<App>;
+  /** as those of the app */
+  readonly limits?: Limits | undefined;
+}
+
+type Limits = Readonly<Record<string, number | Limit>>;
+
 /** Handlers with settings of their own, with what they share, and with pages. */
 export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = unknown> {
   /**
@@ -236,13 +251,19 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   readonly start?:
     | ((ctx: StartContext<z.output<Schema>>) => Started<App> | Promise<Started<App>>)
     | undefined;
+  /** those without a name: they get every kind */
   readonly handlers: Handlers<App>;
+  /**
+   * Others, by name (`[a-z][a-z0-9-]{0,39}`, not main or all). Each gets an event of its own of every notification of a kind that it
+   * handles, with its own attempts, steps, state and end: none waits for another, or fails because of one.
+   */
+  readonly subscribers?: Readonly<Record<string, Subscriber<App>>> | undefined;
   /**
    * How many handlers of a kind run at once in one process, as where they call a service that allows so many; or of several kinds
    * together, under any name: `{ track_created: 2, cms: { kinds: ['media_available', 'media_updated'], most: 4 } }`. Other kinds do not wait
    * for those that are at their limit, except in the same media or channel: there the oldest event still goes first.
    */
-  readonly limits?: Readonly<Record<string, number | Limit>> | undefined;
+  readonly limits?: Limits | undefined;
   /**
    * Mounts pages of your own below `/app/` of the admin listener, behind its token; they are never on the public listener. The
    * policy of the admin listener holds for them: scripts and styles come from files, never inline.
@@ -268,7 +289,7 @@ export type DefinedApp = AppDefinition;
 
 /**
  * Puts handlers together with settings, shared resources and pages of their own. Where functions are written in place, write the
- * members in this order: `settings`, `start`, `handlers`, `routes`, `onDead`, since TypeScript takes the types of each from those before it.
+ * members in this order: `settings`, `start`, `handlers`, `subscribers`, `routes`, `onDead`, since TypeScript takes the types of each from those before it.
  * @example
  * export const app = defineApp({
  *   settings: z.object({ CRM_URL: z.url() }),

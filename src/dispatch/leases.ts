@@ -16,7 +16,7 @@ interface LeasesOptions {
   readonly store: Pick<EventStore, 'queue'>;
   readonly clock: MonotonicClock;
   readonly config: Pick<Config, 'LEASE_MS'>;
-  /** the events that this process has leased */
+  /** the events of one subscriber that this process has leased */
   readonly all: ReadonlySet<Leased>;
   /** told why leases could not be renewed; the next look renews them again */
   readonly onError: (error: unknown) => void;
@@ -42,7 +42,8 @@ export function keepLeases({ store, clock, config, all, onError }: LeasesOptions
     isRenewing = true;
     try {
       const list = due.map(({ claim: { lease, resource, seq } }) => ({ lease, resource, seq }));
-      const held = new Set(await store.queue.renew({ list, leaseMs }));
+      const [subscriber = ''] = due.map(({ claim }) => claim.subscriber);
+      const held = new Set(await store.queue.renew({ subscriber, list, leaseMs }));
       for (const leased of due) {
         if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
         else if (all.has(leased)) lose(leased, 'the lease is lost');

@@ -5,6 +5,7 @@ import { isPromise } from 'node:util/types';
 import { KitError } from '../base/errors.ts';
 import { isInKit, textOf } from '../base/thrown.ts';
 import { type Config, parseSettings, projectFolder } from '../config.ts';
+import { isSubscriber } from '../store/stored.ts';
 import { type DefinedApp, mistakeInHandlers, mistakeInLimits } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { awaiting, type Tell } from './process-guard.ts';
@@ -60,7 +61,7 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tel
 
 type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
-const MEMBERS = ['settings', 'start', 'handlers', 'limits', 'routes', 'onDead'];
+const MEMBERS = ['settings', 'start', 'handlers', 'subscribers', 'limits', 'routes', 'onDead'];
 
 /** What is wrong with a module, or with the options of a test kit; undefined if nothing is. With both names, one would silently not count. */
 export function mistakeIn({ app, handlers }: Exported): string | undefined {
@@ -75,7 +76,22 @@ export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
   const mistake = mistakeInHandlers(definition.handlers) ?? mistakeInLimits(definition);
-  return mistake && `has ${mistake}`;
+  if (mistake) return `has ${mistake}`;
+  const wrong = Object.entries(definition.subscribers ?? {})
+    .map(mistakeInSubscriber)
+    .find(Boolean);
+  return wrong && `has ${wrong}`;
+}
+
+function mistakeInSubscriber([name, one]: readonly [string, unknown]): string | undefined {
+  if (!isSubscriber(name))
+    return `a subscriber ${name}: a name has 1 to 40 lowercase letters, digits and hyphens, begins with a letter, and is not main or all`;
+  if (!isObject(one) || !isObject(one.handlers)) return `a subscriber ${name} without an object \`handlers\``;
+  const odd = Object.keys(one).find((member) => !['handlers', 'limits'].includes(member));
+  if (odd !== undefined)
+    return `a subscriber ${name} with a member ${odd}: its members are handlers and limits`;
+  const mistake = mistakeInHandlers(one.handlers) ?? mistakeInLimits(one);
+  return mistake && `${mistake}, in subscriber ${name}`;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -25,7 +25,7 @@ export interface OnceOptions {
  * @param signal the signal of the run
  */
 export function onceOf(
-  { lease, resource, seq }: Pick<Claim, 'lease' | 'resource' | 'seq'>,
+  { lease, subscriber, resource, seq }: Pick<Claim, 'lease' | 'subscriber' | 'resource' | 'seq'>,
   signal: AbortSignal,
   { store, clock, onStoreError }: OnceOptions,
 ) {
@@ -50,7 +50,9 @@ export function onceOf(
     }
   };
   const run = async (step: string, fn: () => unknown): Promise<DoneStep['result']> => {
-    const { done: before, isHeld } = await patiently(() => queue.step({ lease, resource, seq, name: step }));
+    const { done: before, isHeld } = await patiently(() =>
+      queue.step({ lease, subscriber, resource, seq, name: step }),
+    );
     if (before) return before.result;
     if (!isHeld) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
@@ -65,7 +67,7 @@ export function onceOf(
       unstorable ??= problem;
       throw new TypeError(problem, { cause });
     }
-    const done = { lease, resource, seq, name: step, result };
+    const done = { lease, subscriber, resource, seq, name: step, result };
     const stored = await patiently(() => queue.saveStep(done));
     if (stored) return stored.result;
     throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);

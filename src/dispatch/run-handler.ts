@@ -11,7 +11,9 @@ import { atWorkOn } from './process-guard.ts';
 import { runStateOf } from './resource-state.ts';
 
 /** Handlers, and what they share. */
-export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'limits' | 'onDead'> {
+export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'limits' | 'onDead'> {
+  /** whose handlers these are; without it, those without a name */
+  readonly subscriber?: string | undefined;
   /** the value of `ctx.app` */
   readonly value?: unknown;
   /** the value of `ctx.statuses` */
@@ -62,12 +64,17 @@ export async function runHandler(
   const handler = app.handlers[name] as Handler<unknown> | undefined;
   if (!handler) {
     const what = payload.type === 'known' ? name : `unknown kind "${payload.kind}"`;
-    return { type: 'skip', reason: `no handler for ${what}`, lacks: name };
+    const others = Object.entries(app.subscribers ?? {}).filter(([, { handlers }]) => handlers[name]);
+    const takers = others.map(([subscriber]) => subscriber).join(', ');
+    const isOthers = takers !== '' && !event.subscriber;
+    const reason = isOthers ? `it is handled by subscriber ${takers}` : `no handler for ${what}`;
+    return { type: 'skip', reason, lacks: name };
   }
   const steps = onceOf(event, abort.signal, options);
   const { state, end: endState } = runStateOf(event.resource, event.state);
   const ctx: HandlerContext = {
     id: event.id,
+    subscriber: event.subscriber,
     attempt: event.starts,
     replay: event.replays > 0,
     late: event.late,

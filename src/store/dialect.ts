@@ -43,8 +43,8 @@ export type Rows<Names extends string> = { readonly [Name in Names]: string } & 
 export interface Dialect {
   /** The rows of a statement. @param columns their members with types, as PostgreSQL reads them from JSON: `seq bigint, name text` */
   rows<C extends string>(columns: C): Rows<NamesOf<C>>;
-  /** locks the rows of a table by their key, and reads them. SQLite only reads. @param rest of PostgreSQL: in which order, and what else */
-  lock(table: string, key: string, what: string, rest?: string): string;
+  /** locks the rows of a table by their key, and reads them. SQLite only reads. @param order of PostgreSQL: in which it locks them */
+  lock(table: string, key: string, what: string, order?: string, where?: string): string;
   /** whether a column has one of the texts of a parameter that is a list */
   among(column: string, parameter: string): string;
   contains(column: string, parameter: string): string;
@@ -80,7 +80,8 @@ export const sqlite: Dialect = {
     const is = (column: string) => `${column} = $${column.split('.')[1]}`;
     return { ...names, is, from: '', using: '', beside: '' } as Rows<NamesOf<C>>;
   },
-  lock: (table, key, what) => `SELECT ${what} FROM ${table} WHERE ${key} = $${key}`,
+  lock: (table, key, what, _order, where = 'true') =>
+    `SELECT ${what} FROM ${table} WHERE ${key} = $${key} AND ${where}`,
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
   contains: (column, parameter) => `instr(${column}, $${parameter}) > 0`,
   oneOf: (column, query) => `${column} IN (${query})`,
@@ -104,9 +105,9 @@ export const postgres: Dialect = {
     const places = { from: `FROM ${rows}`, using: `USING ${rows}`, beside: `${rows}, ` };
     return { ...names, is, ...places } as Rows<NamesOf<C>>;
   },
-  lock: (table, key, what, rest = `ORDER BY ${key} FOR UPDATE`) =>
+  lock: (table, key, what, order = key, where = 'true') =>
     `SELECT ${what} FROM ${table} WHERE ${key} = ANY (ARRAY(SELECT r.${key}
-     FROM json_to_recordset($rows) r(${key} ${key === 'seq' ? 'bigint' : 'text'}))) ${rest}`,
+     FROM json_to_recordset($rows) r(${key} ${key === 'seq' ? 'bigint' : 'text'}))) AND ${where} ORDER BY ${order} FOR UPDATE`,
   among: (column, parameter) => `${column} = ANY (ARRAY(SELECT json_array_elements_text($${parameter})))`,
   contains: (column, parameter) => `strpos(${column}, $${parameter}) > 0`,
   oneOf: (column, query) => `${column} = ANY (ARRAY(${query}))`,

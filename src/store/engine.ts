@@ -2,28 +2,32 @@ import type { MonotonicClock } from '../base/clock.ts';
 import type { Finding } from '../base/finding.ts';
 import { type Db, type Dialect, sqlite } from './dialect.ts';
 import type { KeySource } from './secrets/key-file.ts';
+import type { Of } from './stored.ts';
 
 /** Does an operation, by its name, in one transaction, and resolves once that is committed. @throws KitError STORE_UNAVAILABLE if it was not */
 type Transact = (name: string, input: object) => Promise<unknown>;
 
-/** The engine adds the time. */
-type Untimed<Rest> = Rest extends [infer I extends { readonly now: number }]
-  ? keyof I extends 'now'
-    ? []
-    : [input: Omit<I, 'now'>]
+/** The engine adds the time. Unless a subscriber is named, the handlers without a name are meant. */
+type Given<I> = Omit<I, 'now' | 'subscriber'> & (I extends Of ? Partial<Of> : unknown);
+type Input<Rest> = Rest extends [infer I]
+  ? keyof I extends 'now' | 'subscriber'
+    ? [input?: Given<I>]
+    : [input: Given<I>]
   : Rest;
 
 /** Operations as methods, without what the engine gives them. */
 export type Calls<O> = {
   readonly [Name in keyof O]: O[Name] extends (db: never, ...rest: infer Rest) => infer Output
-    ? (...input: Untimed<Rest>) => Promise<Awaited<Output>>
+    ? (...input: Input<Rest>) => Promise<Awaited<Output>>
     : never;
 };
 
 /** The operations of a subject as methods. Only their names cross to the engine, which has made the same for its own dialect. */
 export function callsOf<O extends object>(operations: (d: Dialect) => O, transact: Transact): Calls<O> {
   const names = Object.keys(operations(sqlite));
-  return Object.fromEntries(names.map((name) => [name, (input = {}) => transact(name, input)])) as Calls<O>;
+  return Object.fromEntries(
+    names.map((name) => [name, (input = {}) => transact(name, { subscriber: '', ...input })]),
+  ) as Calls<O>;
 }
 
 /** A database, and the way to it. */

@@ -31,13 +31,14 @@ interface MovedTable {
 /** The tables that are copied as they are, and the columns of their keys. Secrets are sealed for the other key. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   events: ['seq'],
-  lanes: ['resource'],
+  lanes: ['subscriber', 'resource'],
   attempts: ['event', 'lease'],
   steps: ['event', 'name'],
-  state: ['resource', 'name'],
+  state: ['subscriber', 'resource', 'name'],
+  subscribers: ['name'],
   channels: ['resource'],
   quarantine: ['seq'],
-  stats: ['minute', 'instance', 'kind', 'result'],
+  stats: ['minute', 'instance', 'subscriber', 'kind', 'result'],
   refusals: ['reason', 'webhook_id', 'network'],
   meta: ['name'],
 };

@@ -43,24 +43,25 @@ export function versionProblem(name: string, version: number): string | undefine
 export const migrations: readonly ((d: Dialect) => string)[] = [
   (d) => `
 CREATE TABLE events (
-  seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
+  seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, subscriber text ${d.bytes} NOT NULL DEFAULT '', kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
   resource text ${d.bytes} NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text, request text,
   deliveries int NOT NULL DEFAULT 1, last_delivery_at bigint NOT NULL,
   status text NOT NULL DEFAULT 'pending', next_at bigint, held_by bigint,
   starts int NOT NULL DEFAULT 0, attempts int NOT NULL DEFAULT 0, crashes int NOT NULL DEFAULT 0, asked_at bigint,
   replays int NOT NULL DEFAULT 0, late int, last_error text, handled_at bigint, ended_at bigint);
-CREATE INDEX events_ready ON events (resource, event_time, seq) WHERE ${READY};
-CREATE INDEX events_waiting ON events (held_by, next_at, event_time, seq) WHERE next_at IS NOT NULL;
-CREATE INDEX events_handled ON events (resource, event_time, seq) WHERE handled_at IS NOT NULL;
-CREATE INDEX events_other ON events (resource, event_time, seq) WHERE handled_at IS NULL AND NOT (${READY});
+CREATE INDEX events_ready ON events (subscriber, resource, event_time, seq) WHERE ${READY};
+CREATE INDEX events_waiting ON events (subscriber, held_by, next_at, event_time, seq) WHERE next_at IS NOT NULL;
+CREATE INDEX events_handled ON events (subscriber, resource, event_time, seq) WHERE handled_at IS NOT NULL;
+CREATE INDEX events_other ON events (subscriber, resource, event_time, seq) WHERE handled_at IS NULL AND NOT (${READY});
 CREATE INDEX events_dead ON events (seq) WHERE status = 'dead';
-CREATE INDEX events_suspect ON events (next_at) WHERE crashes >= 2 AND status = 'pending';
+CREATE INDEX events_suspect ON events (subscriber, next_at) WHERE crashes >= 2 AND status = 'pending';
 CREATE INDEX events_full ON events (ended_at) WHERE ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead';
 CREATE TABLE lanes (
-  resource text ${d.bytes} PRIMARY KEY, ready_at bigint NOT NULL, over_limit int NOT NULL DEFAULT 0,
-  lease text, owner text, until bigint, event bigint, started_at bigint, late int);
-CREATE INDEX lanes_free ON lanes (over_limit, ready_at) WHERE lease IS NULL;
-CREATE INDEX lanes_until ON lanes (until) WHERE lease IS NOT NULL;
+  subscriber text ${d.bytes} NOT NULL DEFAULT '', resource text ${d.bytes} NOT NULL, ready_at bigint NOT NULL,
+  over_limit int NOT NULL DEFAULT 0, lease text, owner text, until bigint, event bigint, started_at bigint, late int,
+  PRIMARY KEY (subscriber, resource));
+CREATE INDEX lanes_free ON lanes (subscriber, over_limit, ready_at) WHERE lease IS NULL;
+CREATE INDEX lanes_until ON lanes (subscriber, until) WHERE lease IS NOT NULL;
 CREATE TABLE attempts (
   event bigint NOT NULL, lease text NOT NULL, replay int NOT NULL, attempt int NOT NULL, instance text NOT NULL,
   started_at bigint NOT NULL, ms bigint NOT NULL, outcome text NOT NULL, error text, log text,
@@ -68,7 +69,9 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_lost ON attempts (started_at) WHERE outcome = 'lost';
 CREATE TABLE steps (event bigint NOT NULL, name text ${d.bytes} NOT NULL, result text, PRIMARY KEY (event, name));
 CREATE TABLE state (
-  resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL, value text NOT NULL, PRIMARY KEY (resource, name));
+  subscriber text ${d.bytes} NOT NULL DEFAULT '', resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL,
+  value text NOT NULL, PRIMARY KEY (subscriber, resource, name));
+CREATE TABLE subscribers (name text ${d.bytes} PRIMARY KEY, place bigint, kinds text NOT NULL);
 CREATE TABLE channels (
   resource text ${d.bytes} PRIMARY KEY, site_id text NOT NULL, state text NOT NULL, since bigint NOT NULL, event text NOT NULL);
 CREATE INDEX channels_since ON channels (since);
@@ -82,8 +85,9 @@ CREATE TABLE quarantine (
 CREATE INDEX quarantine_webhook ON quarantine (webhook_id, seq, received_at, bytes);
 CREATE INDEX quarantine_network ON quarantine (network, seq, bytes);
 CREATE TABLE stats (
-  minute bigint NOT NULL, instance text ${d.bytes} NOT NULL, kind text NOT NULL, result text NOT NULL, count bigint NOT NULL,
-  ms double precision NOT NULL, slowest double precision NOT NULL, PRIMARY KEY (minute, instance, kind, result));
+  minute bigint NOT NULL, instance text ${d.bytes} NOT NULL, subscriber text NOT NULL DEFAULT '', kind text NOT NULL,
+  result text NOT NULL, count bigint NOT NULL, ms double precision NOT NULL, slowest double precision NOT NULL,
+  PRIMARY KEY (minute, instance, subscriber, kind, result));
 CREATE TABLE instances (
   name text ${d.bytes} NOT NULL, started_at bigint NOT NULL, version text NOT NULL, running int NOT NULL,
   kinds text NOT NULL, clock_at bigint NOT NULL, seen_at bigint NOT NULL, left_at bigint, PRIMARY KEY (name, started_at));

@@ -11,10 +11,25 @@ export function eventId(eventTime: number, digest: Buffer): EventId {
   return `${eventTime.toString(36)}-${digest.toString('hex', 0, 10)}` as EventId;
 }
 
-/** Whether a text has the form of an event's id. */
+/** Whether a text has the form of an event's id; that of a subscriber's event ends in `@NAME`. */
 export function isEventId(text: string): text is EventId {
-  return /^-?[0-9a-z]{1,11}-[0-9a-f]{20}$/.test(text);
+  return /^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$/.test(text);
 }
+
+/** Whose events are meant: the name of a subscriber, or '' for the handlers without a name. */
+export interface Of {
+  readonly subscriber: string;
+}
+
+/** Whether a text can be the name of a subscriber: `main` and `all` mean something else in filters. */
+export const isSubscriber = (text: string) => /^(?!(main|all)$)[a-z][a-z0-9-]{0,39}$/.test(text);
+
+/** The id of a subscriber's event by that of its notification, or a slot that a subscriber has a handler for. */
+export const ofSubscriber = (name: string, subscriber: string) =>
+  subscriber ? `${name}@${subscriber}` : name;
+
+/** Whose event it is, by its id. */
+export const subscriberOf = (id: string): string => id.split('@')[1] ?? '';
 
 /**
  * `pending` → `running` → `handled` | `skipped` | `dead`; a person may have `dismissed` an event. A replay resets an event to `pending`.
@@ -54,7 +69,7 @@ export function lineOf({ starts: attempt, ...event }: Named & Partial<Pick<Store
 }
 
 /** An event as stored. Times are milliseconds since the epoch. */
-export interface StoredEvent extends Omit<VerifiedNotification, 'body'> {
+export interface StoredEvent extends Omit<VerifiedNotification, 'body'>, Of {
   /** its number in the order in which events were received */
   readonly seq: number;
   /** undefined after retention has removed it */
@@ -79,6 +94,7 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'body'> {
 /** An event leased to one owner, to be handled now. */
 export interface Claim
   extends Named,
+    Of,
     Pick<StoredEvent, 'seq' | 'receivedAt' | 'starts' | 'attempts' | 'replays'> {
   /** the name of the lease: no other claim ever has it. `starts` counts this start, `attempts` does not yet */
   readonly lease: string;
@@ -96,7 +112,7 @@ export interface DeadEvent extends Named, Pick<Claim, 'starts' | 'attempts' | 'b
   readonly error: string;
 }
 
-export interface ClaimRequest {
+export interface ClaimRequest extends Of {
   /** how many free lanes, those that have waited longest first */
   readonly oldest: number;
   /** how many of those that became ready last */

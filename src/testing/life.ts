@@ -6,9 +6,9 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { largestHead } from '../base/http-server.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Config } from '../config.ts';
-import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { wrapHandlers } from '../dispatch/handler.ts';
 import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
+import { type Dispatchers, dispatchersOf } from '../dispatch/subscribers.ts';
 import { LocalServer } from '../mock/mock-provider.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
@@ -71,7 +71,7 @@ export class Life {
   readonly #underWay = { calls: 0, handlers: 0 };
   /** how many handlers, and calls of the store, have ended */
   ended = 0;
-  #dispatcher: Dispatcher | undefined;
+  #dispatcher: Dispatchers | undefined;
   #server: LocalServer | undefined;
   /** answers requests, once it has begun */
   listener: RequestListener | undefined;
@@ -108,7 +108,7 @@ export class Life {
     const { onDead = () => {} } = ready;
     const told: typeof onDead = (...dead) => this.#during('handlers', () => onDead(...dead));
     const running = { ...app, handlers, statuses: statuses(), onDead: told };
-    const dispatcher = new Dispatcher({ ...parts, config, app: running, random: () => 0.5 });
+    const dispatcher = await dispatchersOf({ ...parts, config, app: running, random: () => 0.5 });
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.
     const keyring = keyringOf({ ...parts, clock: systemClock, config });
     const quarantine = { add() {} };

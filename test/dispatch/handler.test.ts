@@ -28,7 +28,7 @@ describe('combineHandlers', () => {
   test('throws, when two files handle one kind, and names it', () => {
     const one = defineHandlers({ unknown: nothing });
     expect(() => combineHandlers(one, one)).toThrow(
-      new TypeError('two handlers for unknown: write one for both'),
+      new TypeError('two handlers for unknown: write one for both, or make one a subscriber of the app'),
     );
   });
 });

@@ -73,9 +73,9 @@ describe('leases that have run out are left to those that may still renew them',
   test('for a renewal interval after an error of the store', async () => {
     const { id, other } = await withOneRunOut();
     const { pass, event } = stage();
-    other.intercept('wake', away);
+    other.intercept('work', away);
     await pass(2000);
-    other.intercept('wake', () => {});
+    other.intercept('work', () => {});
     await pass(LEASE_MS / 3 - 2000);
     expect(await event(id)).toMatchObject({ status: 'running' });
     await pass(5000);

@@ -195,7 +195,7 @@ test.each([true, false])(
     let ran = 0;
     const queue = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
     const { signal } = new AbortController();
-    const { once, end } = onceOf({ lease: 'l', resource: 'media:m', seq: 1 }, signal, {
+    const { once, end } = onceOf({ lease: 'l', subscriber: '', resource: 'media:m', seq: 1 }, signal, {
       store: { queue },
       clock: new VirtualClock(),
     });

@@ -26,6 +26,7 @@ const SETTINGS = {
 };
 
 const METHODS = [
+  'work',
   'claim',
   'settle',
   'renew',

@@ -205,7 +205,7 @@ describe('the overview of a running service', () => {
     const minute = Date.now() - (Date.now() % 60_000);
     const happened = (result: string, minute: number) => {
       const instance = { name: 'another', version: '1', startedAt: 0, running: 0, kinds: [] };
-      const stats = [{ minute, kind: '', result, count: 3, ms: 1, slowest: 1 }];
+      const stats = [{ minute, subscriber: '', kind: '', result, count: 3, ms: 1, slowest: 1 }];
       return inspected.service.store.reports.report({ instance, stats, refusals: [] });
     };
     await happened('not_recorded', minute);

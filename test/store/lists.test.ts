@@ -217,7 +217,7 @@ onEachEngine('overview', (stage) => {
 });
 
 const DAY_MS = 86_400_000;
-const one = { minute: NOON, kind: 'media_created', result: 'accepted' };
+const one = { minute: NOON, subscriber: '', kind: 'media_created', result: 'accepted' };
 const stat = (count: number, ms: number, slowest: number, more: Partial<Stat> = {}) => ({
   ...one,
   count,

@@ -32,10 +32,10 @@ afterEach(() => {
 
 /** The indexes through which each statement that matches must go. */
 const EXPECTED: readonly (readonly [RegExp, string])[] = [
-  [/^SELECT resource FROM lanes WHERE resource = ANY/, 'lanes_pkey'],
-  [/^SELECT resource FROM lanes\s+WHERE lease IS NULL/, 'lanes_free'],
+  [/^SELECT seq, resource, received_at FROM events WHERE subscriber = \S+ AND held_by = /, 'events_waiting'],
+  [/^SELECT resource FROM lanes\s+WHERE subscriber = \S+ AND lease IS NULL/, 'lanes_free'],
   [/^UPDATE lanes SET\s+lease = r/, 'events_ready lanes_pkey meta_pkey'],
-  [/^SELECT\s+events.seq AS seq, id, kind, resource/, 'events_handled events_pkey'],
+  [/^SELECT\s+events.seq AS seq, id, subscriber, kind, resource/, 'events_handled events_pkey'],
   [/^SELECT state.resource/, 'state_pkey'],
   [/^SELECT resource, lease, owner, .* WHERE resource = ANY/s, 'lanes_pkey'],
   [/^SELECT seq FROM events WHERE seq = ANY/, 'events_pkey'],
@@ -43,12 +43,17 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET\s+lease = NULL/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET until/, 'lanes_pkey'],
-  [/^SELECT .* FROM lanes WHERE lease IS NOT NULL AND until/s, 'lanes_until'],
-  [/^SELECT\s+events.seq AS seq, id, kind, events.resource/, 'events_pkey'],
-  [/^SELECT seq, resource, received_at FROM events WHERE held_by IS NULL/, 'events_waiting'],
-  [/^SELECT held_by FROM events/, 'events_waiting'],
-  [/^SELECT seq, resource, received_at FROM events WHERE held_by =/, 'events_waiting'],
-  [/^SELECT seq, resource, received_at FROM events\s+WHERE crashes >= 2/, 'events_suspect'],
+  [/^SELECT .* FROM lanes WHERE subscriber = \S+ AND lease IS NOT NULL AND until/s, 'lanes_until'],
+  [/^SELECT\s+events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource/, 'events_pkey'],
+  [
+    /^SELECT seq, resource, received_at FROM events WHERE subscriber = \S+ AND held_by IS NULL/,
+    'events_waiting',
+  ],
+  [/^SELECT subscriber, held_by FROM events/, 'events_waiting'],
+  [
+    /^SELECT seq, resource, received_at FROM events\s+WHERE subscriber = \S+ AND crashes >= 2/,
+    'events_suspect',
+  ],
   [/^UPDATE events SET next_at = NULL/, 'events_pkey'],
   [/^UPDATE events SET deliveries/, 'events_id_key'],
   [/^SELECT id FROM events WHERE id = ANY/, 'events_id_key'],
@@ -57,12 +62,18 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^UPDATE events SET body = NULL/, 'events_pkey'],
   [/^DELETE FROM attempts/, 'attempts_pkey'],
   [/^SELECT resource, received_at FROM events/, 'events_ready'],
+  [/^SELECT place, kinds FROM subscribers/, 'subscribers_pkey'],
+  [/^SELECT events.seq AS seq, kind, .* WHERE seq >/s, 'events_pkey'],
+  [/^SELECT events.seq AS seq, kind, .* WHERE events.seq = ANY/s, 'events_pkey'],
+  [/^INSERT INTO events \(id, subscriber/, 'events_pkey'],
+  [/^UPDATE subscribers/, 'subscribers_pkey'],
 ];
 
 onPostgres('every statement', (stage) => {
   test('goes through the index that fits, when a snapshot held open keeps everything that was there', async () => {
     const writer = await Stepped.start(stage, 'explained');
     const { store } = writer;
+    await store.queue.subscribe({ subscriber: 'search', kinds: ['media_available'] });
     const z = await adminOf(stage.adminUrl);
     await z.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM events LIMIT 1');
     await through(store, THROUGH);
@@ -152,6 +163,11 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   await Promise.all(rest.map((claim: Claim) => store.queue.settle(claim, HANDLED)));
   await store.queue.replay({ ids: list.slice(0, 4).map(({ id }) => id) });
   await store.queue.dismiss({ ids: list.slice(0, 4).map(({ id }) => id) }, 'not needed');
+  await store.queue.subscribe({ subscriber: 'mail', kinds: ['media_available'] });
+  await store.queue.startSubscriber('mail', 0);
+  await store.queue.wake({ subscriber: 'search' });
+  await store.queue.work({ subscriber: 'search' });
+  await store.queue.removeSubscriber('mail');
   await store.queue.prune({ before: Date.now() * 2, limit: 5 });
   await store.queue.sweep();
 }

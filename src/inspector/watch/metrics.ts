@@ -16,7 +16,7 @@ const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 const SLOW = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 const ACK = 'From the head of a verified notification to its acknowledgement.';
-const RUN = 'Time of each run of a handler, by kind and outcome.';
+const RUN = 'Time of each run of a handler, by kind, outcome and subscriber.';
 const COMMIT = 'Time of each commit of the store; the writes of one moment share a commit.';
 
 /** The metrics that change with each request, run and commit. */
@@ -29,7 +29,7 @@ export class Metrics {
     registers: [this.registry],
   });
   readonly #ack = this.#histogram('webhook_ack_seconds', ACK, FAST);
-  readonly #handler = this.#histogram('webhook_handler_seconds', RUN, SLOW, 'kind', 'outcome');
+  readonly #handler = this.#histogram('webhook_handler_seconds', RUN, SLOW, 'kind', 'outcome', 'subscriber');
   readonly #commit = this.#histogram('webhook_store_commit_seconds', COMMIT, FAST);
 
   constructor() {
@@ -42,8 +42,8 @@ export class Metrics {
     if (result === 'accepted' || result === 'duplicate') this.#ack.observe(ms / 1000);
   }
 
-  ran({ kind, outcome, ms }: HandlerRun): void {
-    this.#handler.observe({ kind: slotOf(kind), outcome }, ms / 1000);
+  ran({ kind, outcome, subscriber, ms }: HandlerRun): void {
+    this.#handler.observe({ kind: slotOf(kind), outcome, subscriber }, ms / 1000);
   }
 
   committed(ms: number): void {

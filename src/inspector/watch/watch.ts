@@ -99,8 +99,8 @@ export class Watch implements Observer {
     this.metrics.ran(run);
     // It comes back, and has neither ended nor failed.
     if (run.outcome === 'retry' || run.outcome === 'elsewhere') return;
-    const { status, ms, kind } = run;
-    this.#count(status === 'handled' || status === 'skipped' ? status : 'failed', ms, kind);
+    const { status, ms, kind, subscriber } = run;
+    this.#count(status === 'handled' || status === 'skipped' ? status : 'failed', ms, kind, subscriber);
   }
 
   committed(ms: number): void {
@@ -168,15 +168,16 @@ export class Watch implements Observer {
     }
   }
 
-  #count(result: Counter, ms: number, kind?: string): void {
+  #count(result: Counter, ms: number, kind?: string, subscriber = ''): void {
     const now = this.#clock.now();
     // Senders may name any kind, and each would have rows of its own.
     const known = kind === undefined ? '' : slotOf(kind);
-    this.#addCounted({ minute: now - (now % MINUTE_MS), kind: known, result, count: 1, ms, slowest: ms });
+    const minute = now - (now % MINUTE_MS);
+    this.#addCounted({ minute, subscriber, kind: known, result, count: 1, ms, slowest: ms });
   }
 
   #addCounted(more: Counted): void {
-    const key = `${more.minute} ${more.kind} ${more.result}`;
+    const key = `${more.minute} ${more.subscriber} ${more.kind} ${more.result}`;
     const known = this.#counted.get(key);
     this.#counted.set(key, known ? { ...more, ...sumOf([known, more]) } : more);
   }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { slotOf } from '../../notification/kinds.ts';
 import type { Db, Dialect } from '../dialect.ts';
-import type { Claim, ClaimRequest, Pause, StateValue } from '../stored.ts';
-import { firstReady, freeing, inOrder, type Lane, type LeaseKey, named } from './lanes.ts';
+import type { Claim, ClaimRequest, Of, Pause, StateValue } from '../stored.ts';
+import { firstReady, freeing, inOrder, isLane, type Lane, type LeaseKey, lockLanes, named } from './lanes.ts';
 
 const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
 
@@ -17,30 +17,30 @@ export function claimOperations(d: Dialect) {
   // PostgreSQL locks the lanes, so that the statements after it read what others have committed until then.
   // `+ 0`, as SQLite plans by the value of a LIMIT, and so prepares the statement again each time one is bound: 20 µs against 5.
   const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
-    WHERE lease IS NULL AND over_limit >= $least AND over_limit <= $most
+    WHERE subscriber = $subscriber AND lease IS NULL AND over_limit >= $least AND over_limit <= $most
     ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit + 0 ${d.skipLocked}`;
   const leases = d.rows('resource text, lease text');
   const leaseLane = `UPDATE lanes SET lease = ${leases.lease}, owner = $owner, until = ${d.now} + $lease_ms,
     started_at = $now, event = ${firstReady('seq')}
-    ${leases.from} WHERE ${leases.is('lanes.resource')} AND ${NOT_PAUSED}
+    ${leases.from} WHERE ${isLane(leases)} AND ${NOT_PAUSED}
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`;
   // A newer event that is being replayed too does not make it late: that one runs again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
-      WHERE o.resource = events.resource AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
+      WHERE o.subscriber = events.subscriber AND o.resource = events.resource AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
     WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
   const leased = d.rows('seq bigint, lease text');
-  const read = `SELECT events.seq AS seq, id, kind, resource, site_id, webhook_id, request, received_at, body,
+  const read = `SELECT events.seq AS seq, id, subscriber, kind, resource, site_id, webhook_id, request, received_at, body,
     starts + 1 AS starts, attempts, replays, asked_at, ${leased.lease} AS lease, ${late}
     FROM ${leased.beside}events WHERE ${leased.is('events.seq')}`;
   const byLane = d.rows('resource text');
-  const keepLate = `UPDATE lanes SET late = 1 ${byLane.from} WHERE ${byLane.is('lanes.resource')}`;
+  const keepLate = `UPDATE lanes SET late = 1 ${byLane.from} WHERE ${isLane(byLane)}`;
   const states = `SELECT state.resource AS resource, name, value FROM ${byLane.beside}state
-    WHERE ${byLane.is('state.resource')}`;
+    WHERE ${byLane.is('state.resource')} AND state.subscriber = $subscriber`;
 
-  const lock = d.hasLocks && d.lock('lanes', 'resource', 'resource');
+  const lock = d.hasLocks && lockLanes(d);
   const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${leases.from}
-    WHERE ${leases.is('lanes.resource')} AND coalesce(lanes.lease, '') = ${leases.lease} ${d.changed('lanes.lease')}`;
+    WHERE ${isLane(leases)} AND coalesce(lanes.lease, '') = ${leases.lease} ${d.changed('lanes.lease')}`;
 
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -52,12 +52,14 @@ export function claimOperations(d: Dialect) {
      */
     async claim(db: Db, request: ClaimRequest & { now: number }) {
       const { oldest, newest, limits = [], ...lease } = request;
+      const { subscriber } = lease;
       const found = new Set<string>();
       const polled = async (order: 'ASC' | 'DESC', limit: number, least = 0) => {
         // The last limit takes what a process with more of them has set aside.
         const most = least < limits.length ? least : MOST_LIMITS;
         if (limit <= 0) return;
-        for (const lane of await db.all<Lane>(poll(order), { limit, least, most })) found.add(lane.resource);
+        for (const lane of await db.all<Lane>(poll(order), { subscriber, limit, least, most }))
+          found.add(lane.resource);
       };
       for (const [index, { room, newest: last }] of limits.entries()) {
         const places = Math.min(room, oldest - found.size);
@@ -80,11 +82,11 @@ export function claimOperations(d: Dialect) {
         );
         return rest.map(({ resource }) => ({ resource, overLimit: index + 1 }));
       });
-      await freeLanes(db, [...empty, ...over]);
+      await freeLanes(db, [...empty, ...over], lease);
       const events = rows.filter(({ resource }) => !over.some((lane) => lane.resource === resource));
       const late = events.filter((event) => event.late === 1);
-      await db.each(keepLate, late);
-      const values = await db.each<StateValue & Lane>(states, events);
+      await db.each(keepLate, late, lease);
+      const values = await db.each<StateValue & Lane>(states, events, lease);
       const stateOf = Map.groupBy(inOrder(values, 'name'), ({ resource }) => resource);
       const claims = events.map((event): Claim => {
         const state = stateOf.get(event.resource)?.map(({ name, value }) => ({ name, value })) ?? [];
@@ -94,9 +96,12 @@ export function claimOperations(d: Dialect) {
     },
 
     /** Renews leases. @returns the leases that their owner still has */
-    async renew(db: Db, { list, ...lease }: { list: readonly LeaseKey[]; leaseMs: number; now: number }) {
+    async renew(
+      db: Db,
+      { list, ...lease }: Of & { list: readonly LeaseKey[]; leaseMs: number; now: number },
+    ) {
       const lanes = inOrder(list, 'resource');
-      if (lock) await db.each(lock, lanes);
+      if (lock) await db.each(lock, lanes, lease);
       const renewed = await db.each<{ lease: string }>(renew, lanes, lease);
       return renewed.map((one) => one.lease);
     },

@@ -1,4 +1,5 @@
-import { type Db, type Dialect, insert } from '../dialect.ts';
+import { type Db, type Dialect, insert, type Rows } from '../dialect.ts';
+import type { Of } from '../stored.ts';
 
 /** Rows in the order in which they are locked. */
 export function inOrder<K extends string, R extends Readonly<Record<K, string | number>>>(
@@ -14,19 +15,26 @@ export const named = (names: readonly string[]): Lane[] =>
 
 export type Lane = { readonly resource: string };
 
+/** Whether a lane is that of a row. All rows of a statement are of one subscriber. */
+export const isLane = (r: Rows<'resource'>) => `${r.is('lanes.resource')} AND lanes.subscriber = $subscriber`;
+
+/** Locks the lanes of rows, and reads them. */
+export const lockLanes = (d: Dialect) =>
+  d.lock('lanes', 'resource', LEASED, 'resource', 'subscriber = $subscriber');
+
 /**
  * Opens the lanes of events that become ready. A lane that is open already takes the earlier `ready_at`: since the upsert changes that lane,
  * it waits for a transaction that closes it just now.
  */
 export function opening(d: Dialect) {
-  const older = `ON CONFLICT (resource) DO UPDATE SET over_limit = 0, ready_at =
+  const older = `ON CONFLICT (subscriber, resource) DO UPDATE SET over_limit = 0, ready_at =
     CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`;
-  const open = insert(d, 'lanes', 'resource text, ready_at bigint', older);
-  return async (db: Db, events: readonly (Lane & { readonly receivedAt: number })[]): Promise<void> => {
+  const open = insert(d, 'lanes', 'subscriber text, resource text, ready_at bigint', older);
+  return async (db: Db, events: readonly (Lane & { readonly receivedAt: number })[], subscriber: string) => {
     const lanes = new Map<string, number>();
     for (const { resource, receivedAt } of events)
       lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
-    const rows = [...lanes].map(([resource, readyAt]) => ({ resource, readyAt }));
+    const rows = [...lanes].map(([resource, readyAt]) => ({ subscriber, resource, readyAt }));
     await db.each(open, inOrder(rows, 'resource'));
   };
 }
@@ -50,7 +58,7 @@ export const LEASED = 'resource, lease, owner, event, started_at, late';
 
 /** A column of the oldest ready event of a lane, which runs next. */
 export const firstReady = (what: string) =>
-  `(SELECT e.${what} FROM events e WHERE e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
+  `(SELECT e.${what} FROM events e WHERE e.subscriber = lanes.subscriber AND e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
     ORDER BY e.event_time, e.seq LIMIT 1)`;
 
 /**
@@ -59,17 +67,18 @@ export const firstReady = (what: string) =>
  */
 export function freeing(d: Dialect) {
   const byLane = d.rows('resource text');
-  const close = `DELETE FROM lanes ${byLane.using} WHERE ${byLane.is('lanes.resource')}
+  const close = `DELETE FROM lanes ${byLane.using} WHERE ${isLane(byLane)}
       AND ${firstReady('seq')} IS NULL ${d.changed('lanes.resource')}`;
   const freed = d.rows('resource text, over_limit int');
   const free = `UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL,
       late = NULL, over_limit = ${freed.over_limit}, ready_at = ${firstReady('received_at')}
-    ${freed.from} WHERE ${freed.is('lanes.resource')}`;
-  return async (db: Db, lanes: readonly (Lane & { readonly overLimit?: number })[]): Promise<Set<string>> => {
+    ${freed.from} WHERE ${isLane(freed)}`;
+  return async (db: Db, lanes: readonly (Lane & { readonly overLimit?: number })[], of: Of) => {
     const limits = new Map(lanes.map(({ resource, overLimit = 0 }) => [resource, overLimit]));
-    for (const { resource } of await db.each<Lane>(close, named([...limits.keys()]))) limits.delete(resource);
+    for (const { resource } of await db.each<Lane>(close, named([...limits.keys()]), of))
+      limits.delete(resource);
     const rows = [...limits].map(([resource, overLimit]) => ({ resource, overLimit }));
-    await db.each(free, inOrder(rows, 'resource'));
+    await db.each(free, inOrder(rows, 'resource'), of);
     return new Set(limits.keys());
   };
 }

@@ -7,17 +7,19 @@ import type {
   Changed,
   Claim,
   EventId,
+  Of,
   ReplayOptions,
   Settlement,
   VerifiedNotification,
 } from '../stored.ts';
 import { claimOperations } from './claim.ts';
+import { fanOutOperations } from './fan-out.ts';
 import { eventReads } from './lists/events.ts';
 import type { EventFilter } from './lists/types.ts';
 import { pruneOperations } from './prune.ts';
 import { type Arrival, recordOperations } from './record.ts';
-import { HOLD_MS, resetOperations, WAVE } from './reset.ts';
-import { type Settling, settleOperations } from './settle.ts';
+import { type Chosen, type Held, HOLD_MS, resetOperations, WAVE } from './reset.ts';
+import { type Settled, type Settling, settleOperations } from './settle.ts';
 import { wakeOperations } from './wake.ts';
 
 /** What changes events and their lanes. */
@@ -27,6 +29,7 @@ export const queueOperations = (d: Dialect) => ({
   ...settleOperations(d),
   ...wakeOperations(d),
   ...resetOperations(d),
+  ...fanOutOperations(d),
   ...pruneOperations(d),
 });
 
@@ -88,17 +91,55 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     onCommit(clock.monotonic() - began);
     return isNew;
   });
-  const settle = gathered((list: readonly Settling[]) => calls.settle({ list }));
+  /** of each subscriber: what stands in the way of one holds up no other */
+  const settling = new Map<string, (one: Settling) => Promise<Settled>>();
   let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
-  /** The seqs of events that match, oldest first, 500 at a time. */
-  async function* matching(filter: EventFilter, upTo: number) {
-    const page = (after: string | undefined) =>
-      reader.search({ filter, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
-    for await (const { events } of stepsFrom(undefined, page))
-      if (events.length > 0) yield events.map(({ seq }) => ({ seq }));
+  /** Those whose events a filter may mean. A verb works on one after the other. */
+  const subscribersIn = async ({ subscriber }: EventFilter): Promise<readonly string[]> =>
+    subscriber === undefined ? await reader.subscriberNames() : [subscriber];
+
+  /** The seqs of events that match, of one subscriber after the other, each oldest first, 500 at a time. */
+  async function* matching(filter: EventFilter) {
+    const upTo = await reader.lastSeq();
+    for (const subscriber of await subscribersIn(filter)) {
+      const own = { ...filter, subscriber };
+      const page = (after: string | undefined) =>
+        reader.search({ filter: own, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
+      for await (const { events } of stepsFrom(undefined, page))
+        if (events.length > 0) yield { subscriber, seqs: events.map(({ seq }) => ({ seq })) };
+    }
   }
+
+  /**
+   * Does a step of work for all that match, which holds the events, and makes them ready then, by event time. If the process ends in between,
+   * the events that it did not release run an hour later.
+   */
+  const whileHeld = async (
+    filter: EventFilter,
+    { signal, onReady }: ReplayOptions,
+    work: (held: Omit<Chosen, 'status'> & Held) => Promise<void>,
+    subscribers = subscribersIn(filter),
+  ): Promise<void> => {
+    const heldBy = clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
+    try {
+      for await (const chosen of matching(filter)) {
+        if (signal?.aborted) break;
+        await work({ ...chosen, heldBy });
+      }
+    } finally {
+      // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
+      let ready = 0;
+      for (const subscriber of await subscribers) {
+        const release = () => calls.release({ subscriber, heldBy });
+        for (let step = await release(); step.length > 0; step = await release()) {
+          ready += step.length;
+          await onReady?.(ready);
+        }
+      }
+    }
+  };
 
   return {
     ...reader,
@@ -121,16 +162,18 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
 
     /** Ends a claim and records its start. What ends together shares a commit. */
     settle(claim: Claim, settlement: Settlement) {
-      const { lease, resource, seq, starts: attempt, replays: replay } = claim;
+      const { lease, subscriber, resource, seq, starts: attempt, replays: replay } = claim;
       const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
+      const settle = settling.get(subscriber) ?? gathered((list) => calls.settle({ list, subscriber }));
+      settling.set(subscriber, settle);
       return settle({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
     },
 
     /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
-    async sweep(): Promise<number> {
-      await calls.passOver();
+    async sweep(of: Partial<Of> = {}): Promise<number> {
+      await calls.passOver(of);
       let opened = 0;
-      for await (const step of stepsFrom('', (after: string) => calls.openStrays({ after })))
+      for await (const step of stepsFrom('', (after: string) => calls.openStrays({ ...of, after })))
         opened += step.opened;
       return opened;
     },
@@ -138,30 +181,17 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     /**
      * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
      * of their steps; pruned events stay. None of them runs before all are reset, so that none is late because of a newer event that also
-     * runs again. They run by event time. If the process ends in between, the events that it did not release run an hour later.
+     * runs again. They run by event time.
      */
     async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Changed> {
-      const { resetSteps = false, onStep, onReady, signal } = options;
-      const upTo = await reader.lastSeq();
-      const heldBy = clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
+      const { resetSteps = false, onStep } = options;
       const sum = { events: 0, running: 0 };
-      try {
-        for await (const seqs of matching(filter, upTo)) {
-          if (signal?.aborted) break;
-          const reset = await calls.reset({ seqs, status: filter.status, resetSteps, heldBy });
-          sum.running += reset.running;
-          sum.events += reset.events.length;
-          await onStep?.(reset.events.map(({ id }) => id));
-        }
-      } finally {
-        // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
-        const release = () => calls.release({ heldBy });
-        let ready = 0;
-        for (let step = await release(); step.length > 0; step = await release()) {
-          ready += step.length;
-          await onReady?.(ready);
-        }
-      }
+      await whileHeld(filter, options, async (held) => {
+        const reset = await calls.reset({ ...held, status: filter.status, resetSteps });
+        sum.running += reset.running;
+        sum.events += reset.events.length;
+        await onStep?.(reset.events.map(({ id }) => id));
+      });
       return sum;
     },
 
@@ -174,18 +204,41 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       reason: string,
       { onStep, signal }: BulkOptions = {},
     ): Promise<Changed> {
-      const upTo = await reader.lastSeq();
       let events = 0;
       for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
-        for await (const seqs of matching({ ...filter, status }, upTo)) {
+        for await (const chosen of matching({ ...filter, status })) {
           if (signal?.aborted) return { events, running: 0 };
-          const ids = await calls.dismiss({ seqs, status, reason });
+          const ids = await calls.dismiss({ ...chosen, status, reason });
           events += ids.length;
           await onStep?.(ids);
         }
       }
       const isMeant = filter.status === undefined || filter.status === 'running';
       return { events, running: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
+    },
+
+    /**
+     * Makes events of the past for a subscriber: of those that happened since a time, what it has not yet. They run by event time.
+     * @returns how many, and how many could not be made, as retention has removed their bodies
+     */
+    async startSubscriber(subscriber: string, since: number, options: ReplayOptions = {}) {
+      const sum = { events: 0, pruned: 0 };
+      const past = { subscriber: '', since };
+      const make = async ({ seqs, heldBy }: Omit<Chosen, 'status'> & Held) => {
+        const made = await calls.makeHeld({ subscriber, seqs, heldBy });
+        sum.events += made.ids.length;
+        sum.pruned += made.pruned;
+        await options.onStep?.(made.ids);
+      };
+      await whileHeld(past, options, make, Promise.resolve([subscriber]));
+      return sum;
+    },
+
+    /** Removes a subscriber, and dismisses its pending events. @returns how many; undefined if it was not there */
+    async removeSubscriber(subscriber: string): Promise<number | undefined> {
+      if (!(await calls.unsubscribe({ subscriber }))) return undefined;
+      const { events } = await this.dismiss({ subscriber, status: 'pending' }, 'its subscriber was removed');
+      return events;
     },
 
     /** Resolves once a small write has committed that takes the table locks of an ack. Calls at one time share it. */

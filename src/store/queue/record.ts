@@ -27,7 +27,7 @@ export function recordOperations(d: Dialect) {
     `ON CONFLICT (id) DO NOTHING ${d.changed('id')}`,
   );
   const open = opening(d);
-  const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'ORDER BY seq FOR UPDATE');
+  const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'seq');
   const repeats = d.rows('id text, n int, at bigint');
   const repeat = `UPDATE events SET deliveries = deliveries + ${repeats.n}, last_delivery_at = ${repeats.at}
     ${repeats.from} WHERE ${repeats.is('events.id')}`;
@@ -58,7 +58,7 @@ export function recordOperations(d: Dialect) {
       const fresh = new Set(inserted.map(({ id }) => id));
       const isNew = list.map(({ id }) => fresh.delete(id));
       const added = list.filter((_, index) => isNew[index]);
-      await open(db, added);
+      await open(db, added, '');
       await db.each(tellChannel, channelsOf(added));
       const repeats = repeatsOf(list.filter((_, index) => !isNew[index]));
       if (lockRepeated) await db.each(lockRepeated, repeats);

@@ -1,10 +1,10 @@
 import type { Db, Dialect, Params } from '../dialect.ts';
 import { READY } from '../schema.ts';
-import type { EventId, Status } from '../stored.ts';
-import { inOrder, type Lane, named, opening } from './lanes.ts';
+import type { EventId, Of, Status } from '../stored.ts';
+import { inOrder, type Lane, lockLanes, named, opening } from './lanes.ts';
 
-/** A step of a verb for many events. */
-export interface Chosen {
+/** A step of a verb for many events of one subscriber. */
+export interface Chosen extends Of {
   readonly seqs: readonly Pick<Due, 'seq'>[];
   /** of the filter: the events may have another status since they were looked up */
   readonly status: Status | undefined;
@@ -17,7 +17,7 @@ export interface Due extends Lane {
 }
 
 /** The replay that holds events. Its name is when wake releases them if the process of the replay does not, milliseconds since the epoch. */
-export interface Held {
+export interface Held extends Of {
   readonly heldBy: number;
 }
 
@@ -28,8 +28,8 @@ export function releasing(d: Dialect, condition: string) {
   const bySeq = d.rows('seq bigint');
   const ready = `UPDATE events SET next_at = NULL, held_by = NULL ${bySeq.from}
     WHERE ${bySeq.is('events.seq')} AND ${condition} RETURNING events.resource`;
-  return async (db: Db, events: readonly Due[], params: Params): Promise<string[]> => {
-    await open(db, events);
+  return async (db: Db, events: readonly Due[], params: Params & Of): Promise<string[]> => {
+    await open(db, events, params.subscriber);
     const seqs = inOrder(events, 'seq').map(({ seq }) => ({ seq }));
     if (lockEvents) await db.each(lockEvents, seqs);
     return (await db.each<Lane>(ready, seqs, params)).map(({ resource }) => resource);
@@ -42,8 +42,8 @@ export function releasing(d: Dialect, condition: string) {
  */
 export function releasingHeld(d: Dialect) {
   const makeReady = releasing(d, 'held_by = $held_by');
-  const held = `SELECT seq, resource, received_at FROM events WHERE held_by = $held_by AND next_at = $held_by
-    ORDER BY event_time, seq LIMIT ${WAVE}`;
+  const held = `SELECT seq, resource, received_at FROM events WHERE subscriber = $subscriber AND held_by = $held_by
+    AND next_at = $held_by     ORDER BY event_time, seq LIMIT ${WAVE}`;
   return async (db: Db, replay: Held): Promise<string[]> =>
     makeReady(db, await db.all<Due>(held, replay), replay);
 }
@@ -51,13 +51,14 @@ export function releasingHeld(d: Dialect) {
 /** Locks events with their lanes. The function returns the events that no lane runs, and how many others there are. */
 export function lockingIdle(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
-  const lockLanes = d.lock('lanes', 'resource', 'resource, event');
+  const lock = lockLanes(d);
   const bySeq = d.rows('seq bigint');
-  const found = `SELECT events.seq, resource FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}`;
-  return async (db: Db, seqs: Chosen['seqs']) => {
-    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs);
+  const found = `SELECT events.seq, resource FROM ${bySeq.beside}events
+    WHERE ${bySeq.is('events.seq')} AND subscriber = $subscriber`;
+  return async (db: Db, seqs: Chosen['seqs'], { subscriber }: Of) => {
+    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs, { subscriber });
     const lanes = named(events.map(({ resource }) => resource));
-    const locked = await db.each<{ event: number | undefined }>(lockLanes, lanes);
+    const locked = await db.each<{ event: number | undefined }>(lock, lanes, { subscriber });
     const running = new Set(locked.map(({ event }) => event));
     const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
     if (lockEvents) await db.each(lockEvents, idle);
@@ -89,16 +90,19 @@ export function resetOperations(d: Dialect) {
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
-    async reset(db: Db, { seqs, status, resetSteps, heldBy }: Chosen & Held & { resetSteps: boolean }) {
-      const { idle, running } = await lockIdle(db, seqs);
+    async reset(
+      db: Db,
+      { seqs, status, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean },
+    ) {
+      const { idle, running } = await lockIdle(db, seqs, of);
       const events = await db.each<{ event: number; id: EventId }>(reset, idle, { heldBy, status });
       if (resetSteps) await db.each(forgetSteps, events);
       return { events, running };
     },
 
     /** Ends pending and dead events for good, but for those that a lane runs. The next claim closes a lane with nothing ready. */
-    async dismiss(db: Db, { seqs, status, reason, now }: Chosen & { reason: string; now: number }) {
-      const { idle } = await lockIdle(db, seqs);
+    async dismiss(db: Db, { seqs, status, reason, now, ...of }: Chosen & { reason: string; now: number }) {
+      const { idle } = await lockIdle(db, seqs, of);
       return (await db.each<{ id: EventId }>(dismiss, idle, { status, reason, now })).map(({ id }) => id);
     },
   };

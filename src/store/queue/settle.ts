@@ -1,6 +1,6 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
-import type { DoneStep, Settlement } from '../stored.ts';
-import { freeing, inOrder, type Lane, LEASED, type LeasedLane, type LeaseKey, named } from './lanes.ts';
+import type { DoneStep, Of, Settlement } from '../stored.ts';
+import { freeing, inOrder, type Lane, type LeasedLane, type LeaseKey, lockLanes, named } from './lanes.ts';
 
 export interface Settling extends LeaseKey, Settlement {
   /** the number of the start, and the replay that it belongs to */
@@ -57,46 +57,56 @@ export function ending(d: Dialect) {
 }
 
 export function settleOperations(d: Dialect) {
-  const lockLanes = d.lock('lanes', 'resource', LEASED);
+  const lock = lockLanes(d);
   const settled = d.rows('event bigint, lease text');
   const settledBefore = `SELECT attempts.lease AS lease FROM ${settled.beside}attempts
     WHERE ${settled.is('attempts.event')} AND attempts.lease = ${settled.lease} AND outcome <> 'lost'`;
   const endStarts = ending(d);
   const free = freeing(d);
-  const toValue = 'ON CONFLICT (resource, name) DO UPDATE SET value = excluded.value';
-  const setState = insert(d, 'state', 'resource text, name text, value text', toValue);
+  const toValue = 'ON CONFLICT (subscriber, resource, name) DO UPDATE SET value = excluded.value';
+  const setState = insert(d, 'state', 'subscriber text, resource text, name text, value text', toValue);
   const names = d.rows('resource text, name text');
-  const dropState = `DELETE FROM state ${names.using} WHERE ${names.is('state.resource')} AND state.name = ${names.name}`;
+  const dropState = `DELETE FROM state ${names.using} WHERE ${names.is('state.resource')} AND state.name = ${names.name}
+    AND state.subscriber = $subscriber`;
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
 
+  const deleteState =
+    'DELETE FROM state WHERE subscriber = $subscriber AND resource = $resource RETURNING name';
   const storedStep = 'SELECT result FROM steps WHERE event = $event AND name = $name';
 
   /** The lanes whose leases are still those of the keys, by lease. Locks them. */
-  const heldOf = async (db: Db, keys: readonly LeaseKey[]): Promise<ReadonlyMap<string, LeasedLane>> => {
-    const lanes = await db.each<LeasedLane>(lockLanes, named(keys.map(({ resource }) => resource)));
+  const heldOf = async (
+    db: Db,
+    keys: readonly LeaseKey[],
+    of: Of,
+  ): Promise<ReadonlyMap<string, LeasedLane>> => {
+    const lanes = await db.each<LeasedLane>(lock, named(keys.map(({ resource }) => resource)), of);
     const seqs = new Map(keys.map(({ lease, seq }) => [lease, seq]));
     const held = lanes.filter(({ lease, event }) => seqs.has(lease) && seqs.get(lease) === event);
     return new Map(held.map((lane) => [lane.lease, lane]));
   };
 
   return {
-    /** Ends leases. A settlement changes nothing, where another process has taken the event over meanwhile. */
-    async settle(db: Db, { list, now }: { list: readonly Settling[]; now: number }): Promise<Settled[]> {
-      const lanes = await heldOf(db, list);
+    /** Ends leases of one subscriber. A settlement changes nothing, where another process has taken the event over meanwhile. */
+    async settle(
+      db: Db,
+      { list, subscriber, now }: Of & { list: readonly Settling[]; now: number },
+    ): Promise<Settled[]> {
+      const lanes = await heldOf(db, list, { subscriber });
       const held = list.flatMap((one) => {
         const lane = lanes.get(one.lease);
         return lane ? [{ ...one, owner: lane.owner, late: lane.late, isCrash: false }] : [];
       });
       await endStarts(db, held, now);
       const changes = held.flatMap(
-        ({ resource, state }) => state?.map((one) => ({ resource, ...one })) ?? [],
+        ({ resource, state }) => state?.map((one) => ({ subscriber, resource, ...one })) ?? [],
       );
       const kept = changes.filter(({ value }) => value !== null);
       const gone = changes.filter(({ value }) => value === null);
       await db.each(setState, kept);
-      await db.each(dropState, gone);
-      const more = await free(db, held);
+      await db.each(dropState, gone, { subscriber });
+      const more = await free(db, held, { subscriber });
       // The attempt is there already: this settlement was sent twice, as the answer to the first was lost.
       const others = list
         .filter(({ lease }) => !lanes.has(lease))
@@ -113,16 +123,16 @@ export function settleOperations(d: Dialect) {
      * Stores the result of a step while its lease is the owner's, unless there is one.
      * @returns the stored result, this one or an earlier one; undefined if none is stored
      */
-    async saveStep(db: Db, { name, result, ...lease }: LeaseKey & DoneStep) {
+    async saveStep(db: Db, { name, result, ...lease }: LeaseKey & Of & DoneStep) {
       const row = { event: lease.seq, name, result };
-      if ((await heldOf(db, [lease])).size > 0) await db.each(addStep, [row]);
+      if ((await heldOf(db, [lease], lease)).size > 0) await db.each(addStep, [row]);
       const [stored] = await db.all<Pick<DoneStep, 'result'>>(storedStep, row);
       return stored && { result: stored.result ?? null };
     },
 
     /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
-    async deleteState(db: Db, lane: Lane): Promise<number> {
-      return (await db.all('DELETE FROM state WHERE resource = $resource RETURNING name', lane)).length;
+    async deleteState(db: Db, lane: Lane & Of): Promise<number> {
+      return (await db.all(deleteState, lane)).length;
     },
   };
 }

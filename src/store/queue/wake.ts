@@ -1,7 +1,8 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { READY } from '../schema.ts';
-import type { DeadEvent } from '../stored.ts';
-import { freeing, type Lane, LEASED, type LeasedLane, named, opening } from './lanes.ts';
+import type { DeadEvent, Of } from '../stored.ts';
+import { fanOutOperations } from './fan-out.ts';
+import { freeing, isLane, type Lane, LEASED, type LeasedLane, named, opening } from './lanes.ts';
 import { type Due, type Held, lockingIdle, releasing, releasingHeld, WAVE } from './reset.ts';
 import { type End, ending } from './settle.ts';
 
@@ -16,79 +17,94 @@ const SWEPT = 1000;
 /** How long a suspect may be ready until the next one has its turn: perhaps no process has a handler for its kind. */
 const SUSPECT_MS = 60_000;
 
-/** How events become ready again: their time has come, their process has ended, or their lane is missing. */
+type Timed = Of & { readonly now: number };
+
+const OF = 'subscriber = $subscriber';
+/** The name in `meta` for when the suspect of a subscriber became ready. */
+const SINCE = "'suspect_since@' || CAST($subscriber AS text)";
+
+/** How events of a subscriber become ready again: their time has come, their process has ended, or their lane is missing. */
 export function wakeOperations(d: Dialect) {
   const open = opening(d);
+  const { fanOut } = fanOutOperations(d);
   const release = releasingHeld(d);
   const freeLanes = freeing(d);
   const endStarts = ending(d);
-  const due = `SELECT seq, resource, received_at FROM events WHERE held_by IS NULL AND next_at <= ${d.now} AND crashes < 2
+  const due = `SELECT seq, resource, received_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at <= ${d.now} AND crashes < 2
     ORDER BY held_by, next_at LIMIT ${WAVE}`;
-  const left = `SELECT held_by FROM events WHERE held_by <= ${d.now} AND next_at IS NOT NULL ORDER BY held_by LIMIT 1`;
+  const left = `SELECT subscriber, held_by FROM events WHERE ${OF} AND held_by <= ${d.now} AND next_at IS NOT NULL
+    ORDER BY held_by LIMIT 1`;
   // `coalesce` and BETWEEN keep the planner off events_waiting, which it would scan whole.
   const wakeDue = releasing(d, `coalesce(next_at, 0) BETWEEN 1 AND ${d.now}`);
-  // A suspect is an event that was lost twice: it may be what ends its process. One of them is ready or runs at a time.
-  const isSuspect = "crashes >= 2 AND status = 'pending'";
+  // A suspect is an event that was lost twice: it may be what ends its process. One of a subscriber's is ready or runs at a time.
+  const isSuspect = `${OF} AND crashes >= 2 AND status = 'pending'`;
   const readySuspect = `SELECT seq FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
   const nextSuspect = `SELECT seq, resource, received_at FROM events
     WHERE ${isSuspect} AND next_at <= ${d.now} AND (${readySuspect}) IS NULL ORDER BY next_at LIMIT 1`;
   const lockSuspects = d.hasLocks && `SELECT pg_advisory_xact_lock(${0x686f6f6b}, -2)`;
-  const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
+  const noteSince = `INSERT INTO meta (name, value) VALUES (${SINCE}, CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   const lockIdle = lockingIdle(d);
   const bySeq = d.rows('seq bigint');
   const standBack = `UPDATE events SET next_at = ${d.now} ${bySeq.from}
     WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
-      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`;
-  const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND resource > $after
+      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = ${SINCE}) < $before`;
+  const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND ${OF} AND resource > $after
     ORDER BY resource, event_time LIMIT ${SWEPT}`;
   const byLane = d.rows('resource text');
-  const there = `SELECT lanes.resource FROM ${byLane.beside}lanes WHERE ${byLane.is('lanes.resource')}`;
-  const expired = `SELECT ${LEASED} FROM lanes WHERE lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
+  const there = `SELECT lanes.resource FROM ${byLane.beside}lanes WHERE ${isLane(byLane)}`;
+  const expired = `SELECT ${LEASED} FROM lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT ${RECOVERED} ${d.skipLocked}`;
   const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
-  const readLost = `SELECT events.seq AS seq, id, kind, events.resource AS resource, site_id, webhook_id, request, body,
+  const readLost = `SELECT events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource AS resource, site_id, webhook_id, request, body,
     starts + 1 AS starts, starts + 1 AS attempt, attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes,
     ${lost.lease} AS lease, ${lost.owner} AS owner, ${lost.started_at} AS started_at, ${lost.late} AS late
     FROM ${lost.beside}events WHERE ${lost.is('events.seq')}`;
 
   /** The suspect that becomes ready now, if no other one is ready. */
-  const dueSuspects = async (db: Db, now: number): Promise<Due[]> => {
-    let found = await db.all<Due>(nextSuspect, { now });
+  const dueSuspects = async (db: Db, of: Timed): Promise<Due[]> => {
+    let found = await db.all<Due>(nextSuspect, of);
     if (found.length > 0 && lockSuspects) {
       await db.all(lockSuspects);
-      found = await db.all<Due>(nextSuspect, { now }); // another process may have made one ready
+      found = await db.all<Due>(nextSuspect, of); // another process may have made one ready
     }
-    if (found.length > 0) await db.all(noteSince, { now });
+    if (found.length > 0) await db.all(noteSince, of);
     return found;
   };
 
   return {
-    /** Makes events ready whose time has come, and some of those that a replay holds whose process has ended. @returns their resources */
-    async wake(db: Db, { now }: { now: number }): Promise<string[]> {
-      const suspects = await dueSuspects(db, now);
-      const events = [...(await db.all<Due>(due, { now })), ...suspects];
-      const woken = await wakeDue(db, events, { now });
-      const [replay] = await db.all<Held>(left, { now });
+    /**
+     * Makes events ready whose time has come, some of those that a replay holds whose process has ended, and those of the subscriber that
+     * are yet to be made. @returns their resources
+     */
+    async wake(db: Db, of: Timed): Promise<string[]> {
+      const suspects = await dueSuspects(db, of);
+      const made = of.subscriber === '' ? [] : await fanOut(db, of);
+      const events = [...(await db.all<Due>(due, of)), ...suspects];
+      const woken = [
+        ...made.map(({ resource }) => resource),
+        ...(await wakeDue(db, [...made, ...events], of)),
+      ];
+      const [replay] = await db.all<Held>(left, of);
       return replay ? [...woken, ...(await release(db, replay))] : woken;
     },
 
     /** Where nobody has claimed the ready suspect for a minute, sets it back to waiting, behind the other suspects. */
-    async passOver(db: Db, { now }: { now: number }): Promise<void> {
-      const { idle } = await lockIdle(db, await db.all<Pick<Due, 'seq'>>(readySuspect));
-      await db.each(standBack, idle, { now, before: now - SUSPECT_MS });
+    async passOver(db: Db, of: Timed): Promise<void> {
+      const { idle } = await lockIdle(db, await db.all<Pick<Due, 'seq'>>(readySuspect, of), of);
+      await db.each(standBack, idle, { ...of, before: of.now - SUSPECT_MS });
     },
 
     /**
      * Opens lanes for ready events that have none, from one resource on. There should be none.
      * @returns how many, and where the next step goes on; undefined after the last
      */
-    async openStrays(db: Db, step: { readonly after: string }) {
+    async openStrays(db: Db, step: Of & { readonly after: string }) {
       const ready = await db.all<Omit<Due, 'seq'>>(stray, step);
       const lanes = named(ready.map(({ resource }) => resource));
-      const known = new Set((await db.each<Lane>(there, lanes)).map(({ resource }) => resource));
+      const known = new Set((await db.each<Lane>(there, lanes, step)).map(({ resource }) => resource));
       const strays = ready.filter(({ resource }) => !known.has(resource));
-      await open(db, strays);
+      await open(db, strays, step.subscriber);
       const next = ready.length < SWEPT ? undefined : ready.at(-1)?.resource;
       return { opened: lanes.length - known.size, next };
     },
@@ -97,8 +113,9 @@ export function wakeOperations(d: Dialect) {
      * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
      * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready, and what is dead
      */
-    async recover(db: Db, { held, maxAttempts, now }: Recovery & { now: number }) {
-      const lost = await db.all<LeasedLane>(expired, { now, held });
+    async recover(db: Db, { held, maxAttempts, ...of }: Recovery & Timed) {
+      const { now } = of;
+      const lost = await db.all<LeasedLane>(expired, { ...of, held });
       const rows = lost.map(({ event, ...lane }) => ({ ...lane, seq: event }));
       const ends = (await db.each<LostRow>(readLost, rows)).map((event) => {
         const isDead = event.crashes >= MOST_CRASHES || event.attempts >= maxAttempts;
@@ -107,7 +124,7 @@ export function wakeOperations(d: Dialect) {
         return { ...event, ...end, ms, status: isDead ? ('dead' as const) : ('pending' as const) };
       });
       await endStarts(db, ends, now);
-      const ready = [...(await freeLanes(db, lost))];
+      const ready = [...(await freeLanes(db, lost, of))];
       return { ready, dead: ends.filter(({ status }) => status === 'dead') };
     },
   };

@@ -1,4 +1,5 @@
 import { type Db, one } from '../dialect.ts';
+import { subscriberNames } from '../queue/lists/search.ts';
 import { READY } from '../schema.ts';
 import type { Pause } from '../stored.ts';
 
@@ -19,6 +20,8 @@ export interface Overview {
   readonly oldestPendingAt: number | undefined;
   /** the same of those that no handler has started yet, and that wait for no time: one should have taken them up by now */
   readonly oldestReadyAt: number | undefined;
+  /** the same of each subscriber by its name, '' for the handlers without a name */
+  readonly subscribers: Readonly<Record<string, Work>>;
   /** undefined unless handling is paused */
   readonly paused: Pause | undefined;
   readonly quarantined: number;
@@ -28,47 +31,70 @@ export interface Overview {
 
 /** How many events are searched for the one that has been pending for longest. */
 const OLDEST = 1000;
+const OF = 'subscriber = $subscriber';
 
 const count = (from: string) => `(SELECT count(*) FROM ${from})`;
 // Replayed events are old on purpose and do not count: the query passes over so many lanes that have some, and ten events of each.
 const oldestOf = (which: string) => `SELECT min(received_at) FROM (
     SELECT e.received_at, e.replays, e.starts, e.asked_at FROM events e
-    WHERE e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
+    WHERE e.subscriber = l.subscriber AND e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
     ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND ${which}`;
 const lanes = (which: string, lease: string, end: string) =>
-  `SELECT (${oldestOf(which)}) AS received_at, 0 AS replays FROM (SELECT resource, event FROM lanes WHERE lease ${lease} ${end}) l`;
+  `SELECT (${oldestOf(which)}) AS received_at, 0 AS replays
+    FROM (SELECT subscriber, resource, event FROM lanes WHERE ${OF} AND lease ${lease} ${end}) l`;
 const ready = (which: string) =>
   `${lanes(which, 'IS NULL', `ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes(which, 'IS NOT NULL', '')}`;
 const oldestWaiting = `SELECT received_at, replays FROM (SELECT received_at, replays, asked_at FROM events
-  WHERE held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL`;
+  WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL`;
 const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
-const atAGlance = `SELECT ${count(`events WHERE ${READY}`)} AS ready, ${count('events WHERE next_at IS NOT NULL')} AS waiting,
-  ${count('lanes WHERE lease IS NOT NULL')} AS running, ${count("events WHERE status = 'dead'")} AS dead,
-  ${count('quarantine')} AS quarantined,
+const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${count('quarantine')} AS quarantined,
   coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
-  ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
-  (SELECT min(next_at) FROM events WHERE held_by IS NULL AND next_at IS NOT NULL) AS next_at,
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
+// Asked of one subscriber after the other: the indexes by which work is found begin with it.
+const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
+  ${count(`events WHERE ${OF} AND next_at IS NOT NULL`)} AS waiting, ${count(`lanes WHERE ${OF} AND lease IS NOT NULL`)} AS running,
+  ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
+  (SELECT min(next_at) FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL) AS next_at`;
 
-interface OverviewRow extends Omit<Overview, 'pending' | 'paused'> {
-  readonly ready: number;
-  readonly paused: string | undefined;
-}
+type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & { readonly paused?: string };
+
+/** The pending and running events of one subscriber. */
+export type Work = Pick<
+  Overview,
+  'pending' | 'waiting' | 'running' | 'oldestReadyAt' | 'oldestPendingAt' | 'nextAt'
+>;
 
 /** How many of the newest events tell which webhooks something is accepted of. */
 const NEAR = 1000;
 const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
-  FROM (SELECT webhook_id, received_at FROM events ORDER BY seq DESC LIMIT ${NEAR}) e GROUP BY webhook_id`;
+  FROM (SELECT webhook_id, received_at FROM events WHERE subscriber = '' ORDER BY seq DESC LIMIT ${NEAR}) e GROUP BY webhook_id`;
 
 /** When the newest event of each webhook was received. Only the newest 1,000 events count. */
 export const newestOfWebhooks = (db: Db) =>
   db.all<{ webhookId: string; receivedAt: number }>(newestByWebhook);
 
 export async function overview(db: Db): Promise<Overview> {
-  const { ready, paused, ...row } = await one<OverviewRow>(db, atAGlance);
+  const { paused, ...row } = await one<OverviewRow>(db, atAGlance);
+  const subscribers: Record<string, Work> = {};
+  for (const subscriber of await subscriberNames(db)) {
+    const { ready, ...work } = await one<Omit<Work, 'pending'> & { ready: number }>(db, workOf, {
+      subscriber,
+    });
+    subscribers[subscriber] = { ...work, pending: Math.max(0, ready - work.running) + work.waiting };
+  }
+  const works = Object.values(subscribers);
+  const sum = (name: 'pending' | 'waiting' | 'running') => works.reduce((all, one) => all + one[name], 0);
+  const first = (name: 'oldestReadyAt' | 'oldestPendingAt' | 'nextAt') =>
+    works.flatMap((one) => one[name] ?? []).sort((one, other) => one - other)[0];
   return {
     ...row,
-    pending: Math.max(0, ready - row.running) + row.waiting,
+    pending: sum('pending'),
+    waiting: sum('waiting'),
+    running: sum('running'),
+    oldestReadyAt: first('oldestReadyAt'),
+    oldestPendingAt: first('oldestPendingAt'),
+    nextAt: first('nextAt'),
+    subscribers,
     paused: paused === undefined ? undefined : JSON.parse(paused),
   };
 }

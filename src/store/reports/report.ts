@@ -6,6 +6,8 @@ export interface Stat {
   /** its begin, milliseconds since the epoch */
   readonly minute: number;
   readonly instance: string;
+  /** whose run it was; empty for the handlers without a name, and for what is no run */
+  readonly subscriber: string;
   /** of the event; empty where there is none */
   readonly kind: string;
   readonly result: string;
@@ -35,7 +37,7 @@ export interface Instance {
   readonly now: number;
   /** `away`: not seen for 30 seconds. `replaced`: another life of its name or machine has begun since it was seen */
   readonly state: 'live' | 'away' | 'left' | 'replaced';
-  /** those that it has a handler for, `unknown` among them */
+  /** the slots that it has a handler for; one of a subscriber ends in `@NAME` */
   readonly kinds: readonly string[];
 }
 
@@ -101,11 +103,11 @@ const MOST_REFUSALS = 1000;
 
 /** What processes report of themselves, for lists and charts. No event depends on it. */
 export function reportOperations(d: Dialect) {
-  const key = 'minute, instance, kind, result';
+  const key = 'minute, instance, subscriber, kind, result';
   const add = insert(
     d,
     'stats',
-    'minute bigint, instance text, kind text, result text, count bigint, ms double precision, slowest double precision',
+    'minute bigint, instance text, subscriber text, kind text, result text, count bigint, ms double precision, slowest double precision',
     `ON CONFLICT (${key}) DO UPDATE SET count = stats.count + excluded.count, ms = stats.ms + excluded.ms,
       slowest = CASE WHEN excluded.slowest > stats.slowest THEN excluded.slowest ELSE stats.slowest END`,
   );

@@ -6,6 +6,7 @@ import type { Attempt, RunningStart } from './types.ts';
 export function eventJson(event: StoredEvent) {
   return {
     id: event.id,
+    subscriber: event.subscriber,
     kind: event.kind,
     resource: event.resource,
     site_id: event.siteId,
@@ -35,7 +36,7 @@ export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: 
   if (!event) return undefined;
   const [running, state, steps, attempts] = await Promise.all([
     queue.running({ id }),
-    queue.state({ resource: event.resource }),
+    queue.state(event),
     queue.steps({ id }),
     queue.attempts({ id }),
   ]);

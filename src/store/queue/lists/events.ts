@@ -1,12 +1,14 @@
-import type { Db, Dialect } from '../../dialect.ts';
-import type { DoneStep, StateValue, StoredEvent } from '../../stored.ts';
+import { type Db, type Dialect, one } from '../../dialect.ts';
+import { type DoneStep, type Of, ofSubscriber, type StateValue, type StoredEvent } from '../../stored.ts';
 import type { Lane, LeaseKey } from '../lanes.ts';
-import { problemReads } from './problems.ts';
-import { COLUMNS, type EventRow, eventOf, LANES, searchReads } from './search.ts';
-import type { Attempt, RunningStart, StatePlace, States, StatesQuery } from './types.ts';
+import { LOOKED_AT, problemReads } from './problems.ts';
+import { COLUMNS, type EventRow, eventOf, LANES, searchReads, subscriberNames } from './search.ts';
+import type { Attempt, RunningStart, StatePlace, States, StatesQuery, Subscriber } from './types.ts';
 
 /** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
+const OF = 'subscriber = $subscriber';
+const isThere = (from: string) => `CASE WHEN EXISTS (SELECT 1 FROM ${from}) THEN 1 ELSE 0 END`;
 const START: StatePlace = { resource: '', name: '' };
 type Id = { readonly id: string };
 
@@ -21,10 +23,24 @@ export function eventReads(d: Dialect) {
   const steps =
     'SELECT s.name, s.result FROM steps s JOIN events e ON e.seq = s.event WHERE e.id = $id ORDER BY s.name';
   const step = 'SELECT result FROM steps WHERE event = $seq AND name = $name';
-  const holds = 'SELECT 1 FROM lanes WHERE resource = $resource AND lease = $lease AND event = $seq';
-  const state = 'SELECT name, value FROM state WHERE resource = $resource ORDER BY name';
-  const states = `SELECT resource, name, value FROM state WHERE resource >= $least AND resource < $most
+  const holds =
+    'SELECT 1 FROM lanes WHERE subscriber = $subscriber AND resource = $resource AND lease = $lease AND event = $seq';
+  const state =
+    'SELECT name, value FROM state WHERE subscriber = $subscriber AND resource = $resource ORDER BY name';
+  const states = `SELECT resource, name, value FROM state
+    WHERE subscriber = $subscriber AND resource >= $least AND resource < $most
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;
+
+  const last = `(SELECT seq FROM (${d.lastSeq}) s)`;
+  const due = `events WHERE ${OF} AND held_by IS NULL AND next_at <= ${d.now}`;
+  const left = `events WHERE ${OF} AND held_by <= ${d.now} AND next_at IS NOT NULL`;
+  const work = `SELECT ${isThere(`lanes WHERE ${OF} AND lease IS NULL`)} AS is_ready,
+    ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(`lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now}`)} AS is_lost,
+    ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
+  const siblings = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
+  const subscribers = `SELECT name, kinds, (SELECT count(*) FROM (SELECT 1 FROM events
+      WHERE seq > place AND subscriber = '' LIMIT ${LOOKED_AT}) b) AS behind
+    FROM subscribers WHERE place IS NOT NULL ORDER BY name`;
 
   return {
     ...searching,
@@ -35,6 +51,38 @@ export function eventReads(d: Dialect) {
       return row && eventOf(row);
     },
 
+    /** What there may be to do for a subscriber: to claim, to wake, to recover, and to make events of its. */
+    async work(db: Db, of: Of & { readonly now: number }) {
+      const row = await one<Readonly<Record<'isReady' | 'isDue' | 'isLost' | 'isBehind', number>>>(
+        db,
+        work,
+        of,
+      );
+      return {
+        isReady: row.isReady > 0,
+        isDue: row.isDue > 0,
+        isLost: row.isLost > 0,
+        isBehind: row.isBehind > 0,
+      };
+    },
+
+    /** The subscribers that have a place. */
+    async subscribers(db: Db): Promise<Subscriber[]> {
+      const rows = await db.all<Omit<Subscriber, 'kinds'> & { readonly kinds: string }>(subscribers);
+      return rows.map(({ kinds, behind, ...one }) => ({
+        ...one,
+        kinds: kinds.split(','),
+        behind: Number(behind),
+      }));
+    },
+
+    /** All events of one notification, by one of their ids: that of the handlers without a name first. */
+    async siblings(db: Db, { id }: Id): Promise<StoredEvent[]> {
+      const [notification = ''] = id.split('@');
+      const ids = (await subscriberNames(db)).map((name) => ofSubscriber(notification, name));
+      return (await db.all<EventRow>(siblings, { ids })).map(eventOf);
+    },
+
     attempts: (db: Db, id: Id) => db.all<Attempt>(attempts, id),
 
     running: async (db: Db, id: Id) => (await db.all<RunningStart>(running, id))[0],
@@ -43,7 +91,7 @@ export function eventReads(d: Dialect) {
     async timeline(db: Db, { id, each }: Id & { each: number }): Promise<StoredEvent[] | undefined> {
       const [row] = await db.all<EventRow>(event, { id });
       if (!row) return undefined;
-      const filter = { resource: row.resource };
+      const filter = { resource: row.resource, subscriber: row.subscriber };
       const stretch = { after: id, reach: each, limit: each };
       const newer = await searching.search(db, { filter, stretch, order: 'oldest' });
       const older = await searching.search(db, { filter, stretch, order: 'newest' });
@@ -54,16 +102,16 @@ export function eventReads(d: Dialect) {
       return (await db.all<DoneStep>(steps, event)).map(({ name, result = null }) => ({ name, result }));
     },
 
-    async step(db: Db, asked: LeaseKey & { readonly name: string }) {
+    async step(db: Db, asked: LeaseKey & Of & { readonly name: string }) {
       const [row] = await db.all<DoneStep>(step, asked);
       const isHeld = (await db.all(holds, asked)).length > 0;
       return { done: row && { result: row.result ?? null }, isHeld };
     },
 
-    state: (db: Db, lane: Lane) => db.all<StateValue>(state, lane),
+    state: (db: Db, lane: Lane & Of) => db.all<StateValue>(state, lane),
 
-    async states(db: Db, { of, name, after = START }: StatesQuery): Promise<States> {
-      const params = { least: `${of}:`, most: `${of};`, ...after, limit: STATES_PAGE };
+    async states(db: Db, { subscriber, of, name, after = START }: StatesQuery): Promise<States> {
+      const params = { subscriber, least: `${of}:`, most: `${of};`, ...after, limit: STATES_PAGE };
       const rows = await db.all<StatePlace & StateValue>(states, params);
       const last = rows.length === STATES_PAGE ? rows.at(-1) : undefined;
       return {

@@ -5,7 +5,7 @@ import { PLACES } from '../record.ts';
 import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
-export const COLUMNS = `e.seq, e.id, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
+export const COLUMNS = `e.seq, e.id, e.subscriber, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
   e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.last_error,
   CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
   CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
@@ -13,7 +13,8 @@ export const COLUMNS = `e.seq, e.id, e.kind, e.webhook_id, e.site_id, e.resource
   CASE WHEN l.lease IS NULL THEN e.late ELSE coalesce(e.late, l.late, 0) END AS late`;
 
 /** The lanes that run events. */
-export const LANES = 'LEFT JOIN lanes l ON l.resource = e.resource AND l.event = e.seq';
+export const LANES =
+  'LEFT JOIN lanes l ON l.subscriber = e.subscriber AND l.resource = e.resource AND l.event = e.seq';
 
 /** A row of COLUMNS. */
 export type EventRow = Omit<StoredEvent, 'late'> & { readonly late: number | undefined };
@@ -53,13 +54,20 @@ interface Place {
   readonly eventTime: number;
 }
 
+/** All whose events are there, those that were removed too: '' for the handlers without a name first. */
+export const subscriberNames = async (db: Db): Promise<string[]> => {
+  const rows = await db.all<{ name: string }>('SELECT name FROM subscribers ORDER BY name');
+  return ['', ...rows.map(({ name }) => name)];
+};
+
 export function searchReads(d: Dialect) {
   const placeOf = 'SELECT seq, event_time FROM events WHERE id = $id';
   // Without this limit, SQLite reads all events in their order to merge the two parts.
-  const pending = `SELECT seq FROM (SELECT seq FROM events WHERE ${READY} UNION ALL
-    SELECT seq FROM events WHERE next_at IS NOT NULL) u LIMIT $reach`;
+  const pendingOf = (
+    of: string,
+  ) => `SELECT seq FROM (SELECT seq FROM events WHERE ${of} AND ${READY} UNION ALL
+    SELECT seq FROM events WHERE ${of} AND next_at IS NOT NULL) u LIMIT $reach`;
 
-  const fewPending = `SELECT count(*) AS few FROM (${pending}) f`;
   const tally = `count(*) AS events, count(CASE WHEN ${READY} THEN 1 END) AS under_way,
     count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable,
     count(CASE WHEN status IN ('pending', 'dead') AND l.lease IS NULL THEN 1 END) AS dismissible`;
@@ -91,21 +99,29 @@ export function searchReads(d: Dialect) {
     const plan = (candidates: string, by = `e.seq ${direction}`): Plan => {
       return { candidates, conditions: conditions.join(' AND '), order: by, params };
     };
-    const { ids, resource, status } = filter;
+    const { ids, resource, status, subscriber } = filter;
     const from = (table: string, where = 'true') =>
       plan(`SELECT seq FROM ${table} WHERE ${where} AND ${bySeq} ORDER BY seq ${direction} LIMIT $reach`);
     if (ids !== undefined) return from('events', d.among('id', 'ids'));
     if (resource !== undefined) {
       const place = after ? `AND (event_time, seq) ${beyond} ($time, $from)` : '';
-      // Each event of a resource is in one of these three indexes.
-      const part = (where: string) =>
-        `SELECT * FROM (SELECT seq, event_time FROM events WHERE resource = $resource AND ${where} ${place}
-          ORDER BY event_time ${direction}, seq ${direction} LIMIT $reach) p`;
+      // Each event of a resource is in one of these three indexes, in which each subscriber has a stretch of its own.
+      const names = filter.subscriber === undefined ? await subscriberNames(db) : [filter.subscriber];
       const others = [`handled_at IS NULL AND NOT (${READY})`, `${READY} AND handled_at IS NULL`];
-      const parts = ['handled_at IS NOT NULL', ...others].map(part).join(' UNION ALL ');
+      const parts = names.flatMap((name, index) => {
+        const of = 's'.repeat(index + 1); // a name of a parameter for each
+        params[of] = name;
+        return ['handled_at IS NOT NULL', ...others].map(
+          (
+            where,
+          ) => `SELECT * FROM (SELECT seq, event_time FROM events WHERE subscriber = $${of} AND resource = $resource
+            AND ${where} ${place} ORDER BY event_time ${direction}, seq ${direction} LIMIT $reach) p`,
+        );
+      });
+
       const byTime = `event_time ${direction}, seq ${direction}`;
       return plan(
-        `SELECT seq FROM (${parts}) c ORDER BY ${byTime} LIMIT $reach`,
+        `SELECT seq FROM (${parts.join(' UNION ALL ')}) c ORDER BY ${byTime} LIMIT $reach`,
         `e.event_time ${direction}, e.seq ${direction}`,
       );
     }
@@ -113,7 +129,8 @@ export function searchReads(d: Dialect) {
     if (status === 'running') return from('(SELECT event AS seq FROM lanes WHERE lease IS NOT NULL) l');
     if (status === 'pending') {
       // A few pending events may be anywhere among millions, so that an index finds them; many are found soon in the order of seq.
-      const { few } = await one<{ few: number }>(db, fewPending, { reach });
+      const pending = pendingOf(subscriber === undefined ? 'true' : 'subscriber = $subscriber');
+      const { few } = await one<{ few: number }>(db, `SELECT count(*) AS few FROM (${pending}) f`, params);
       if (few < reach) return from(`(${pending}) p`);
     }
     return from('events');
@@ -129,6 +146,8 @@ export function searchReads(d: Dialect) {
     `SELECT ${what} FROM events e ${LANES} WHERE ${d.oneOf('e.seq', candidates)} AND ${conditions}`;
 
   return {
+    subscriberNames,
+
     /** The events of one stretch. */
     async search(db: Db, search: Search): Promise<Found> {
       const plan = await planOf(db, search);
@@ -147,10 +166,10 @@ export function searchReads(d: Dialect) {
       return { ...(await one<Tally>(db, matching(plan, tally), plan.params)), next: await endOf(db, plan) };
     },
 
-    /** The events with a higher seq than `after` that match, in the order of receipt. */
+    /** The notifications with a higher seq than `after` that match, in the order of receipt. */
     async receivedPage(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
       const params: Record<string, Value> = { from, upto: upTo, limit };
-      const where = conditionsOf(d, filter, params).join(' AND ');
+      const where = ["e.subscriber = ''", ...conditionsOf(d, filter, params)].join(' AND ');
       // The last row tells how far it looked, whether it matches or not.
       const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.body, CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
         FROM (SELECT * FROM events WHERE seq > $from AND seq <= $upto ORDER BY seq LIMIT $limit) e ${LANES} ORDER BY e.seq`;
@@ -203,6 +222,7 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
     kind: d.among('e.kind', 'kind'),
     site: 'e.site_id = $site',
     resource: 'e.resource = $resource',
+    subscriber: 'e.subscriber = $subscriber',
     webhook: 'e.webhook_id = $webhook',
     since: 'e.event_time >= $since AND e.event_time <> 0',
     until: 'e.event_time < $until AND e.event_time <> 0',

@@ -1,4 +1,4 @@
-import type { AttemptOutcome, EventId, StateValue, Status, StoredEvent } from '../../stored.ts';
+import type { AttemptOutcome, EventId, Of, StateValue, Status, StoredEvent } from '../../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -7,6 +7,8 @@ export interface EventFilter {
   readonly kind?: string | readonly string[] | undefined;
   readonly status?: Status | undefined;
   readonly site?: string | undefined;
+  /** the name of one, or '' for the handlers without a name; undefined: all */
+  readonly subscriber?: string | undefined;
   readonly resource?: string | undefined;
   readonly webhook?: string | undefined;
   /** happened from this time on; an event without an event time did not, nor before one */
@@ -93,8 +95,17 @@ export interface Held extends Pick<Problem, 'kind' | 'siteId' | 'count'> {
   readonly since: number;
 }
 
+/** A subscriber, and how far it is. */
+export interface Subscriber {
+  readonly name: string;
+  /** the slots of the kinds that its processes handle */
+  readonly kinds: readonly string[];
+  /** how many notifications it was not given yet, whether it handles their kinds or not; it counts 10,000 at most */
+  readonly behind: number;
+}
+
 /** A stretch of the state of all media, or of all channels. */
-export interface StatesQuery {
+export interface StatesQuery extends Of {
   readonly of: 'media' | 'channel';
   /** undefined: every name */
   readonly name?: string | undefined;

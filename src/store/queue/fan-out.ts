@@ -1,0 +1,92 @@
+import { slotOf } from '../../notification/kinds.ts';
+import type { Db, Dialect } from '../dialect.ts';
+import type { EventId, Of } from '../stored.ts';
+import { searchReads } from './lists/search.ts';
+import { type Chosen, type Due, type Held, WAVE } from './reset.ts';
+
+/** How far a subscriber has come, and what it handles. */
+interface Cursor {
+  /** the seq of the last event that was looked at for it; undefined once it is removed */
+  readonly place: number | undefined;
+  /** slots, separated by commas */
+  readonly kinds: string;
+}
+
+/** A notification that a subscriber may get an event of. */
+type Source = { readonly seq: number; readonly kind: string; readonly isPruned: number };
+
+/** How subscribers get events of their own. The store makes them of what is recorded, whichever process recorded it. */
+export function fanOutOperations(d: Dialect) {
+  const { lastSeq } = searchReads(d);
+  const cursor = 'SELECT place, kinds FROM subscribers WHERE name = $subscriber';
+  // Nobody waits for a cursor: a process that stands still would hold a connection of each other one.
+  const freeCursor = `${cursor} ${d.skipLocked}`;
+  const lockCursor = `${cursor} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
+  const add = "INSERT INTO subscribers (name, kinds) VALUES ($subscriber, '') ON CONFLICT (name) DO NOTHING";
+  const move = 'UPDATE subscribers SET place = $place, kinds = $kinds WHERE name = $subscriber';
+  const remove = `UPDATE subscribers SET place = NULL, kinds = '' WHERE name = $subscriber AND place IS NOT NULL RETURNING name`;
+  const bySeq = d.rows('seq bigint');
+  const source = 'events.seq AS seq, kind, CASE WHEN body IS NULL THEN 1 ELSE 0 END AS is_pruned';
+  const next = `SELECT ${source} FROM events WHERE seq > $place AND seq <= $last AND subscriber = '' ORDER BY seq LIMIT ${WAVE}`;
+  const chosen = `SELECT ${source} FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND subscriber = ''`;
+  const make = `INSERT INTO events (id, subscriber, kind, webhook_id, site_id, resource, event_time, received_at, body, request,
+      last_delivery_at, next_at, held_by)
+    SELECT id || '@' || CAST($subscriber AS text), $subscriber, kind, webhook_id, site_id, resource, event_time, received_at, body,
+      request, received_at, CAST($held_by AS bigint), CAST($held_by AS bigint)
+    FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}
+    ON CONFLICT (id) DO NOTHING RETURNING seq, id, resource, received_at`;
+
+  /** Makes events of those that a subscriber handles, and counts those that have no body any more. */
+  const makeOf = async (
+    db: Db,
+    sources: readonly Source[],
+    kinds: string,
+    params: Of & { heldBy?: number },
+  ) => {
+    const wanted = sources.filter(({ kind }) => kinds.split(',').includes(slotOf(kind)));
+    const full = wanted.filter(({ isPruned }) => isPruned === 0);
+    const made = await db.each<Due & { readonly id: EventId }>(make, full, params);
+    return { made, pruned: wanted.length - full.length };
+  };
+
+  return {
+    /** Has a subscriber from now on, or one more kind for it. One that is there goes on from its place. */
+    async subscribe(
+      db: Db,
+      { subscriber, kinds }: Of & { readonly kinds: readonly string[] },
+    ): Promise<void> {
+      await db.all(add, { subscriber });
+      const [row] = await db.all<Cursor>(lockCursor, { subscriber });
+      const all = [...new Set([...(row?.kinds.split(',') ?? []), ...kinds])].filter(Boolean).sort().join();
+      if (row?.place !== undefined && row.kinds === all) return;
+      // Not the last seq of all: an ack under way may have a lower one.
+      await db.all(move, { subscriber, place: row?.place ?? (await lastSeq(db)), kinds: all });
+    },
+
+    /**
+     * Makes a subscriber's events of what was recorded since the last step, 500 at most, up to the last seq below which everything is
+     * committed. The caller opens their lanes. @returns them; none where another process is at it
+     */
+    async fanOut(db: Db, { subscriber }: Of): Promise<Due[]> {
+      const [row] = await db.all<Cursor>(freeCursor, { subscriber });
+      if (row?.place === undefined) return [];
+      const last = await lastSeq(db); // after the cursor is locked
+      const sources = await db.all<Source>(next, { place: row.place, last });
+      const place = sources.length === WAVE ? sources.at(-1)?.seq : Math.max(row.place, last);
+      const { made } = await makeOf(db, sources, row.kinds, { subscriber });
+      await db.all(move, { subscriber, place, kinds: row.kinds });
+      return made;
+    },
+
+    /** Makes the events of a subscriber that it has not yet, and holds them. @returns them, and of how many the body is gone */
+    async makeHeld(db: Db, { seqs, subscriber, heldBy }: Omit<Chosen, 'status'> & Held) {
+      const [row] = await db.all<Cursor>(lockCursor, { subscriber });
+      const sources = await db.each<Source>(chosen, seqs);
+      const { made, pruned } = await makeOf(db, sources, row?.kinds ?? '', { subscriber, heldBy });
+      return { ids: made.map(({ id }) => id), pruned };
+    },
+
+    /** Gives a subscriber no further events. @returns whether it was there */
+    unsubscribe: async (db: Db, of: Of): Promise<boolean> => (await db.all(remove, of)).length > 0,
+  };
+}
