@@ -162,11 +162,11 @@ export class Dispatcher {
     if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP
     this.#pollMs = Math.min(2 * this.#pollMs, SELDOM_MS);
     const found: unknown[] = [];
-    let isBehind = false;
+    let isBehind = 0;
     try {
       const work = await store.queue.work(this.#of); // mostly none, and then this is all that a poll costs
       isBehind = work.isBehind;
-      if (isBehind || work.isDue) found.push(...(await store.queue.wake(this.#of)));
+      if (work.isBehind + work.isDue > 0) found.push(...(await store.queue.wake(this.#of)));
       if (work.isLost && now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased].map(({ claim }) => claim.lease);
         const maxAttempts = config.RETRY_MAX_ATTEMPTS;

@@ -61,37 +61,40 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tel
 
 type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
-const MEMBERS = ['settings', 'start', 'handlers', 'subscribers', 'limits', 'routes', 'onDead'];
+const OWN = ['handlers', 'limits'];
+const MEMBERS = ['settings', 'start', 'subscribers', 'routes', 'onDead', ...OWN];
 
 /** What is wrong with a module, or with the options of a test kit; undefined if nothing is. With both names, one would silently not count. */
 export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
     return 'has both `app` and `handlers`: put the handlers into the app';
-  const definition = app ?? { handlers };
-  if (!isObject(definition) || !isObject(definition.handlers))
-    return 'has no object `handlers`, and no `app` with one, as defineApp makes it; await a promise';
-  const odd = Object.keys(definition).find((name) => !MEMBERS.includes(name));
-  if (odd !== undefined) return `has an app with a member ${odd}, but its members are ${MEMBERS.join(', ')}`;
-  const { settings } = definition;
+  const mistake = mistakeInApp(app ?? { handlers }, MEMBERS, 'an app');
+  if (mistake !== undefined || !isObject(app)) return mistake;
+  const { settings, subscribers = {} } = app;
   if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
-  const mistake = mistakeInHandlers(definition.handlers) ?? mistakeInLimits(definition);
-  if (mistake) return `has ${mistake}`;
-  const wrong = Object.entries(definition.subscribers ?? {})
-    .map(mistakeInSubscriber)
-    .find(Boolean);
-  return wrong && `has ${wrong}`;
+  if (!isObject(subscribers)) return 'has an app whose subscribers are no object';
+  const odd = Object.keys(subscribers).find((name) => !isSubscriber(name));
+  if (odd !== undefined) return `has a subscriber ${odd}: ${A_NAME}`;
+  const wrong = Object.entries(subscribers).map(([name, one]) =>
+    mistakeInApp(one, OWN, `a subscriber ${name}`),
+  );
+  return wrong.find((one) => one !== undefined);
 }
 
-function mistakeInSubscriber([name, one]: readonly [string, unknown]): string | undefined {
-  if (!isSubscriber(name))
-    return `a subscriber ${name}: a name has 1 to 40 lowercase letters, digits and hyphens, begins with a letter, and is not main or all`;
-  if (!isObject(one) || !isObject(one.handlers)) return `a subscriber ${name} without an object \`handlers\``;
-  const odd = Object.keys(one).find((member) => !['handlers', 'limits'].includes(member));
-  if (odd !== undefined)
-    return `a subscriber ${name} with a member ${odd}: its members are handlers and limits`;
-  const mistake = mistakeInHandlers(one.handlers) ?? mistakeInLimits(one);
-  return mistake && `${mistake}, in subscriber ${name}`;
+const A_NAME =
+  'a name has 1 to 40 lowercase letters, digits and hyphens, begins with a letter, and is not main or all';
+
+/** @param members that it may have. @param what it is, for people */
+function mistakeInApp(app: unknown, members: readonly string[], what: string): string | undefined {
+  if (!isObject(app) || !isObject(app.handlers))
+    return what === 'an app'
+      ? 'has no object `handlers`, and no `app` with one, as defineApp makes it; await a promise'
+      : `has ${what} without an object \`handlers\``;
+  const odd = Object.keys(app).find((name) => !members.includes(name));
+  if (odd !== undefined) return `has ${what} with a member ${odd}, but its members are ${members.join(', ')}`;
+  const mistake = mistakeInHandlers(app.handlers) ?? mistakeInLimits(app);
+  return mistake && `has ${mistake}${what === 'an app' ? '' : `, of ${what}`}`;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

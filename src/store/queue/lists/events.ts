@@ -51,20 +51,9 @@ export function eventReads(d: Dialect) {
       return row && eventOf(row);
     },
 
-    /** What there may be to do for a subscriber: to claim, to wake, to recover, and to make events of its. */
-    async work(db: Db, of: Of & { readonly now: number }) {
-      const row = await one<Readonly<Record<'isReady' | 'isDue' | 'isLost' | 'isBehind', number>>>(
-        db,
-        work,
-        of,
-      );
-      return {
-        isReady: row.isReady > 0,
-        isDue: row.isDue > 0,
-        isLost: row.isLost > 0,
-        isBehind: row.isBehind > 0,
-      };
-    },
+    /** What there may be to do for a subscriber: to claim, to wake, to recover, and to make events of its. 0 means no */
+    work: (db: Db, of: Of & { readonly now: number }) =>
+      one<Readonly<Record<'isReady' | 'isDue' | 'isLost' | 'isBehind', number>>>(db, work, of),
 
     /** The subscribers that have a place. */
     async subscribers(db: Db): Promise<Subscriber[]> {
