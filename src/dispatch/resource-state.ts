@@ -1,6 +1,5 @@
-import { shown } from '../base/thrown.ts';
 import type { StateChange, StateValue } from '../store/event-store.ts';
-import { type AsJson, checkName, type DeepReadonly, exactJsonTextOf } from './stored-json.ts';
+import { type AsJson, checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 64 * 1024;
 
@@ -14,14 +13,12 @@ export interface ResourceState {
    * The value under a name, as the events before left it and this run changed it; undefined if there is none. It is a copy: to
    * change it, set another one.
    * @typeParam T the type that was set: it is not checked
-   * @throws TypeError if the name is not a string of 1 to 200 characters
    */
-  get<T = unknown>(name: string): DeepReadonly<AsJson<T>> | undefined;
+  get<T = unknown>(name: string): AsJson<T> | undefined;
   /**
    * Sets the value under a name to a copy of `value`.
-   * @param value anything that JSON gives back as it is, or that has a toJSON: a Date becomes a string
-   * @throws TypeError if the name is not a string of 1 to 200 characters, or something in the value is not JSON, such as NaN or
-   *   a Map; RangeError if names and values would take over 64 KB (65,536 bytes) together; Error if the handler has ended
+   * @param value stored as JSON.stringify writes it: a Date becomes a string, NaN null, and a Map `{}`
+   * @throws TypeError if the name is not a string of 1 to 200 characters, or the value has no JSON, such as a function; RangeError if names and values would take over 64 KB (65,536 bytes) together; Error if the handler has ended
    */
   set(name: string, value: string | number | boolean | object | null): void;
   /**
@@ -37,26 +34,19 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
   const values = new Map(stored);
   let isOver = false;
 
-  const check = (name: string, mode: 'read' | 'write'): void => {
+  const checkChange = (name: string): void => {
     checkName('a value of ctx.state', name);
-    if (isOver && mode === 'write')
+    if (isOver)
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ctx.state`);
   };
   const state: ResourceState = {
     get(name) {
-      check(name, 'read');
       const json = values.get(name);
       return json === undefined ? undefined : JSON.parse(json);
     },
     set(name, value) {
-      let json: string;
-      check(name, 'write');
-      try {
-        json = exactJsonTextOf(value);
-      } catch (cause) {
-        const why = `the value "${name}" of ctx.state cannot be stored`;
-        throw new TypeError(`${why}: ${shown(cause)}`, { cause });
-      }
+      checkChange(name);
+      const json = jsonTextOf(value);
       const bytes = Buffer.byteLength([...new Map(values).set(name, json)].flat().join(''));
       if (bytes > MOST_BYTES)
         throw new RangeError(
@@ -66,7 +56,7 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
       values.set(name, json);
     },
     delete(name) {
-      check(name, 'write');
+      checkChange(name);
       values.delete(name);
     },
   };

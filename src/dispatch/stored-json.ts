@@ -15,39 +15,14 @@ export function checkName(what: string, name: unknown): asserts name is string {
   );
 }
 
-type Replacer = (this: object, name: string, made: unknown) => unknown;
-
 /**
  * A value as JSON text, which may mean something else: null for NaN, `{}` for a Map.
  * @throws TypeError if there is none, as for a function
  */
-export function jsonTextOf(value: unknown, replacer?: Replacer): string {
-  const text: string | undefined = JSON.stringify(value, replacer);
+export function jsonTextOf(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new TypeError(`${shown(value)} is no JSON value`);
   return text;
-}
-
-/**
- * A value as JSON text that means the same. A toJSON is asked first, as JSON does. A member that is undefined is left out, and is
- * undefined when it is read.
- * @throws TypeError if JSON would give something else back
- */
-export function exactJsonTextOf(value: unknown): string {
-  return jsonTextOf(value, function (name, made) {
-    const given: unknown = Reflect.get(this, name);
-    const isLeftOut = made === undefined && !Array.isArray(this);
-    // The toJSON of an invalid Date gives null.
-    if (isLeftOut || (made === null ? given === null : isJson(made))) return made;
-    throw new TypeError(`${shown(made ?? given)} is no JSON value`);
-  });
-}
-
-/** Of objects, whether it is a list, or its members and nothing else, in this realm or another one, such as a test's. */
-function isJson(value: unknown): boolean {
-  if (typeof value === 'string' || typeof value === 'boolean') return true;
-  if (typeof value !== 'object') return Number.isFinite(value);
-  const prototype = Object.getPrototypeOf(value);
-  return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 type Scalar = string | number | boolean | null | undefined | void;
@@ -67,10 +42,3 @@ export type AsJson<T> = T extends Scalar
       : T extends object
         ? { [Member in keyof T]: AsJson<T[Member]> }
         : unknown;
-
-/** The same type, in which nothing can be changed, however deep. */
-export type DeepReadonly<T> = T extends string | number | boolean
-  ? T
-  : T extends object
-    ? { readonly [Member in keyof T]: DeepReadonly<T[Member]> }
-    : T;
