@@ -41,7 +41,6 @@ function baseUrl(api: string) {
 }
 
 const SQLITE_FILE = 'sqlite:PATH of a file, without spaces around PATH, such as sqlite:./data';
-const file = secret(SQLITE_URL, `${SQLITE_FILE}/dev.db`);
 const database = secret(DATABASE_URL, `${SQLITE_FILE}/receiver.db, or postgres://USER@HOST:PORT/DATABASE`);
 const path = text(/^(?!\/(healthz|readyz)$)(\/[\w.~-]+)+$/i, 'a path such as /webhooks/media');
 const instance = text(/^[\w.-]{1,100}$/, 'at most 100 letters, digits, dots, hyphens and underscores');
@@ -116,7 +115,7 @@ const variables = {
   STATUSES_TOKEN: secret(CREDENTIAL, 'a user token, ASCII without spaces').optional(),
 
   MOCK_PORT: whole(0, 65_535, 'a TCP port').default(4010),
-  DEV_DATABASE_URL: file.default('sqlite:./data/dev.db'),
+  DEV_DATABASE_URL: secret(SQLITE_URL, `${SQLITE_FILE}/dev.db`).default('sqlite:./data/dev.db'),
   LOG_LEVEL: z.enum(LEVELS, { error: mistake(`one of ${LEVELS.join(', ')}`) }).default('info'),
 } as const;
 
@@ -163,12 +162,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, its value (unless secret), the valid values
  */
 export function parseConfig(env: Environment, told = 'the environment'): Config {
-  return parsedBy(environment, valuesOf(variableNames, env), told, ({ message }) => message);
-}
-
-/** The values of variables. */
-function valuesOf(names: readonly string[], env: Environment): Record<string, unknown> {
-  return Object.fromEntries(names.map((name) => [name, given(name, env)]));
+  return parsedBy(environment, env, told, (message) => message);
 }
 
 /** An empty value counts as not set. Of a secret, it is what its file holds, or the Error that tells why that does not count. */
@@ -192,19 +186,22 @@ export function quotedAmong(names: readonly string[]): string[] {
   return names.filter((name) => isQuoted(process.env[name]));
 }
 
-/** @param wordsOf says what is wrong with the value of a variable */
-function parsedBy<S extends z.ZodType>(
+/** The values of a schema's variables. @param wordsOf says what is wrong with one, from the message of the schema */
+function parsedBy<S extends z.ZodObject>(
   schema: S,
-  given: Readonly<Record<string, unknown>>,
+  env: Environment,
   told: string,
-  wordsOf: (mistake: { readonly variable: string; readonly message: string }) => string,
+  wordsOf: (message: string, isMissing: boolean) => string,
 ): z.output<S> {
-  const { success, data, error } = schema.safeParse(given);
+  const names = Object.keys(schema.shape);
+  const values = Object.fromEntries(names.map((name) => [name, given(name, env)]));
+  const { success, data, error } = schema.safeParse(values);
   if (success) return data;
   const mistakes = error.issues.map(({ path: [name], message }) => {
     const variable = String(name ?? 'the settings together');
-    const quotes = isQuoted(given[variable]) ? '; the quotes around it count as a part of it' : '';
-    return `\n  ${variable}: ${wordsOf({ variable, message })}${quotes}`;
+    const quotes = isQuoted(values[variable]) ? '; the quotes around it count as a part of it' : '';
+    const isMissing = names.includes(variable) && values[variable] === undefined;
+    return `\n  ${variable}: ${wordsOf(message, isMissing)}${quotes}`;
   });
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`;
   throw new KitError('CONFIG_INVALID', `${told} has ${count}:${mistakes.join('')}`);
@@ -280,11 +277,9 @@ export function parseSettings<S extends z.ZodObject>(
   told = 'the environment',
   env: Environment = process.env,
 ): z.output<S> {
-  const given = valuesOf(Object.keys(schema.shape), env);
-  return parsedBy(schema, given, told, ({ variable, message }) => {
-    const isMissing = variable in given && given[variable] === undefined;
-    return isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`;
-  });
+  return parsedBy(schema, env, told, (message, isMissing) =>
+    isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`,
+  );
 }
 
 /** The limits of this process. Only Linux has it. */

@@ -35,23 +35,20 @@ export function renewalMs(leaseMs: number): number {
 export function keepLeases({ store, clock, config, all, onError }: LeasesOptions): () => void {
   const leaseMs = config.LEASE_MS;
   const lookMs = renewalMs(leaseMs) / 10;
-  let isRenewing = false;
+  let renewing: Promise<void> | undefined;
 
   const renew = async (due: readonly Leased[]): Promise<void> => {
     const askedAt = clock.monotonic();
-    isRenewing = true;
-    try {
-      const list = due.map(({ claim: { lease, resource, seq } }) => ({ lease, resource, seq }));
-      const [subscriber = ''] = due.map(({ claim }) => claim.subscriber);
-      const held = new Set(await store.queue.renew({ subscriber, list, leaseMs }));
-      for (const leased of due) {
-        if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
-        else if (all.has(leased)) lose(leased, 'the lease is lost');
-      }
-    } catch (error) {
-      onError(error); // the next look renews again
+    const list = due.map(({ claim: { lease, resource, seq } }) => ({ lease, resource, seq }));
+    const [subscriber = ''] = due.map(({ claim }) => claim.subscriber);
+    const held = new Set(await store.queue.renew({ subscriber, list, leaseMs }));
+    for (const leased of due) {
+      if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
+      else if (all.has(leased)) lose(leased, 'the lease is lost');
     }
-    isRenewing = false;
+  };
+  const ended = () => {
+    renewing = undefined;
   };
   return repeat(clock, lookMs, async () => {
     const now = clock.monotonic();
@@ -59,7 +56,7 @@ export function keepLeases({ store, clock, config, all, onError }: LeasesOptions
     for (const leased of all)
       if (leased.leasedAt <= before) lose(leased, 'the lease was not renewed in time');
     const due = [...all].filter(({ leasedAt }) => leasedAt <= now - renewalMs(leaseMs));
-    if (due.length > 0 && !isRenewing) void renew(due);
+    if (due.length > 0 && !renewing) renewing = renew(due).catch(onError).finally(ended);
     return lookMs;
   });
 }

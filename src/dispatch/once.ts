@@ -30,9 +30,8 @@ export function onceOf(
   { store, clock, onStoreError }: OnceOptions,
 ) {
   const { queue } = store;
-  /** the steps of this run that are under way or done; one that threw may be called again */
-  const called = new Set<string>();
-  const underWay = new Map<string, Promise<DoneStep['result']>>();
+  /** the steps of this run, with the result that one under way will have; one that threw may be called again */
+  const called = new Map<string, Promise<DoneStep['result']> | undefined>();
   let isClosed = false;
   let unstorable: string | undefined;
 
@@ -76,28 +75,25 @@ export function onceOf(
   return {
     async once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>> {
       checkName('a step of ctx.once', step);
-      if (typeof fn !== 'function')
-        throw new TypeError(
-          `the step "${step}" of ctx.once must be a function, as in () => send(), and this one is ${shown(fn)}`,
-        );
       if (isClosed) throw new Error(`${overFor(step)}: it does not run`);
+      // In a loop, all calls after the first would silently do nothing.
       if (called.has(step)) throw new Error(calledTwice(step));
-      called.add(step);
-      const asked = run(step, fn).finally(() => underWay.delete(step));
-      underWay.set(step, asked);
-      asked.catch(() => called.delete(step));
+      const asked = run(step, fn);
+      called.set(step, asked);
+      const isDone = () => called.set(step, undefined);
+      asked.then(isDone, () => called.delete(step));
       const result = await asked;
       return (result === null ? undefined : JSON.parse(result)) as AsJson<T>;
     },
     /** The steps that have begun and not ended. */
-    open: () => [...underWay.keys()],
+    open: () => [...called].flatMap(([step, asked]) => (asked ? step : [])),
     /**
      * From now on no step begins: the handler has returned. Resolves when no step is open, however they ended.
      * @returns why the result of a step that ran cannot be stored: no retry may run that step again
      */
     async end(): Promise<string | undefined> {
       isClosed = true;
-      while (underWay.size > 0) await Promise.allSettled(underWay.values());
+      await Promise.allSettled(called.values());
       return unstorable;
     },
   };
@@ -107,6 +103,5 @@ function overFor(step: string): string {
   return `the attempt that came to step "${step}" of ctx.once has ended (pass ctx.signal to everything that waits, and await ctx.once)`;
 }
 
-/** In a loop, all calls after the first would silently do nothing. */
 const calledTwice = (step: string) =>
   `the step "${step}" of ctx.once is called twice in one run: give each call a name of its own, such as \`${step} \${id}\``;

@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { systemClock, within } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
@@ -58,8 +57,7 @@ export async function openApp(
     },
   };
   const { app: value, close } = await failing('start', log, async (): Promise<Started<unknown>> => {
-    if (!start) return { app: undefined };
-    const started = await start(ctx);
+    const started = start ? await start(ctx) : { app: undefined };
     if ('app' in Object(started)) return started;
     const must = 'must return { app, close }: what handlers share, and a function that closes it';
     throw new TypeError(`it returned ${shown(started)}, and ${must}`);
@@ -90,26 +88,16 @@ const BODY_LIMIT = '16kb';
  * The pages of an app; undefined if it has none. Bodies of forms and of JSON are read, up to 16 KB.
  * @throws KitError APP_FAILED with the error of `routes`, and its place
  */
-export async function appPages(
-  { routes }: ReadyApp,
-  { ctx, value: app }: OpenApp,
-): Promise<RequestHandler | undefined> {
+export async function appPages({ routes }: ReadyApp, { ctx, value: app }: OpenApp) {
   if (!routes) return undefined;
   const { default: express } = await import('express');
   const router = express.Router();
+  router.use(express.urlencoded({ extended: false, limit: BODY_LIMIT }), express.json({ limit: BODY_LIMIT }));
   await failing('routes', ctx.log, () => routes(router, { ...ctx, app }));
-  const paths = router.stack.flatMap(({ route }) => (route?.stack[0]?.method === 'get' ? route.path : []));
-  const handler = express.Router();
-  handler.use(express.urlencoded({ extended: false, limit: BODY_LIMIT }));
-  handler.use(express.json({ limit: BODY_LIMIT }), router);
-  handler.get('/', (_req, res) => void res.type('html').send(listOf(paths)));
-  return handler;
-}
-
-/** A list of the pages, where the app has none of its own there. Links are relative, as a proxy may have a path before it. */
-function listOf(paths: readonly string[]): string {
-  const links = paths.map((path) => `<li><a href=".${path}">/app${path}</a></li>`);
-  return `<!doctype html><html lang="en"><title>Pages of the app</title><h1>Pages of the app</h1><ul>${links.join('')}</ul></html>`;
+  const first = router.stack.find(({ route }) => route?.stack[0]?.method === 'get')?.route?.path;
+  // Where the app has no page of its own at `/app/`. It is relative, as a proxy may have a path before it.
+  if (first !== undefined) router.get('/', (_req, res) => res.redirect(`.${first}`));
+  return router;
 }
 
 /** Runs a function of the app. Errors that it leaves behind, in timers and promises, are then known to be of the app. */

@@ -4,23 +4,21 @@ import { systemClock, within } from '../base/clock.ts';
 import { isFromUsersFiles, textOf } from '../base/thrown.ts';
 import { type Claim, lineOf, type Named } from '../store/stored.ts';
 
-/** The event that a handler was called with, as log lines name it. */
-export type EventAtWork = Named & Pick<Claim, 'starts'>;
-
 /**
- * Follows the timers, promises and connections that a handler sets off, also after it has ended. There is one for the process, as
- * uncaught errors are of the process, too.
+ * The fields by which log lines name the event that a handler was called with; none while a file of handlers is loaded. It follows the
+ * timers, promises and connections that a handler sets off, also after it has ended. There is one for the process, as uncaught errors are of
+ * the process, too.
  */
-const scope = new AsyncLocalStorage<EventAtWork | 'a handler file'>();
+const scope = new AsyncLocalStorage<object>();
 
 /** Runs code of an event's handler. Errors that it leaves behind are then known to be of this event. */
-export function atWorkOn<T>(event: EventAtWork, work: () => T): T {
-  return scope.run(event, work);
+export function atWorkOn<T>(event: Named & Pick<Claim, 'starts'>, work: () => T): T {
+  return scope.run(lineOf(event), work);
 }
 
 /** Loads files of handlers. Errors of timers and promises that they set off while loading are then known to be theirs. */
 export function loading<T>(load: () => T): T {
-  return scope.run('a handler file', load);
+  return scope.run({}, load);
 }
 
 const PATIENCE_MS = 5000;
@@ -76,7 +74,5 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
 
 /** The event whose handler the error comes from, for a log line; undefined if it comes from no handler. */
 function ownerOf(thrown: unknown): object | undefined {
-  const owner = scope.getStore();
-  if (owner === undefined) return isFromUsersFiles(thrown) ? {} : undefined;
-  return owner === 'a handler file' ? {} : lineOf(owner);
+  return scope.getStore() ?? (isFromUsersFiles(thrown) ? {} : undefined);
 }

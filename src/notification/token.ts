@@ -31,23 +31,17 @@ export function keyOf(secret: string): KeyObject {
  * @param body the JSON text of the notification; bytes are signed as they are, valid UTF-8 or not
  */
 export function signNotification(body: string | Buffer, key: KeyObject): string {
-  const input = inputOf('HS256', body);
-  return `${input}.${signatureOf(input, key)}`;
+  return tokenOf(body, 'HS256', key);
 }
 
 /** A token over a notification that nobody signed (`"alg":"none"`), which a receiver must refuse. */
 export function unsignedToken(body: string | Buffer): string {
-  return `${inputOf('none', body)}.`;
+  return tokenOf(body, 'none', '');
 }
 
-/** The part of a token that its signature is made of: header and claims. */
-function inputOf(alg: string, body: string | Buffer): string {
-  const parts = [`{"alg":"${alg}","typ":"JWT"}`, body];
-  return parts.map((part) => Buffer.from(part).toString('base64url')).join('.');
-}
-
-function signatureOf(input: string, key: KeyObject): string {
-  return createHmac('sha256', key).update(input).digest('base64url');
+function tokenOf(body: string | Buffer, alg: 'HS256' | 'none', key: KeyObject | string): string {
+  const bytes = Buffer.from(body).toString('latin1');
+  return jsonwebtoken.sign(bytes, key, { algorithm: alg, header: { alg, typ: 'JWT' }, encoding: 'latin1' });
 }
 
 /**
@@ -82,7 +76,7 @@ export function verifyNotification(
 function isSigned(token: string, key: KeyObject): boolean {
   const dot = token.lastIndexOf('.');
   const given = Buffer.from(token.slice(dot + 1));
-  const right = Buffer.from(signatureOf(token.slice(0, dot), key));
+  const right = Buffer.from(createHmac('sha256', key).update(token.slice(0, dot)).digest('base64url'));
   return given.length === right.length && timingSafeEqual(given, right);
 }
 

@@ -24,25 +24,22 @@ export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicCl
 
   return {
     /** How many acks wait for their commits, those included that were answered 503 meanwhile. */
-    get waiting(): number {
-      return waiting.size;
-    },
+    waiting: () => waiting.size,
 
     /**
      * Records a notification. The commit of an ack that is given up after 8 s may still come: a repeat is then a duplicate.
      * @throws KitError STORE_UNAVAILABLE if the store cannot commit, or not in time
      */
     record(notification: VerifiedNotification): Promise<Recorded> {
-      const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
+      const { promise: late, reject } = Promise.withResolvers<never>();
       const ack = { began: clock.monotonic() };
       waiting.add(ack);
       const cancel = clock.after(LONGEST_MS, () => reject(LATE));
-      const end = () => {
+      const recorded = queue.record(notification).finally(() => {
         cancel();
         waiting.delete(ack);
-      };
-      queue.record(notification).finally(end).then(resolve, reject);
-      return promise;
+      });
+      return Promise.race([recorded, late]);
     },
 
     /**

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import helmet from 'helmet';
 
-/** Header fields as they are sent, by name. */
-type Headers = Readonly<Record<string, string>>;
-
 /** Answers with JSON. */
-export function answer(res: Response, status: number, body: object, headers: Headers = {}): void {
+export function answer(res: Response, status: number, body: object, headers: OutgoingHttpHeaders = {}): void {
   const text = JSON.stringify(body);
   const own = { 'X-Request-Id': requestIdOf(res), 'Content-Length': Buffer.byteLength(text) };
   res.writeHead(status, { ...SAME_FOR_ALL, ...own, ...headers }).end(text);

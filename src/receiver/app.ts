@@ -1,12 +1,13 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import { sourceOf } from '../base/request-source.ts';
-import { cut } from '../base/text.ts';
 import type { Config } from '../config.ts';
 import type { Answered, Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { lineOf } from '../store/stored.ts';
+import { label } from '../store/verified.ts';
 import { acksOf } from './acks.ts';
 import { answer, requestIdOf } from './answer.ts';
 import type { Keyring } from './keyring.ts';
@@ -14,8 +15,8 @@ import type { Quarantine } from './quarantine.ts';
 import { counterBy, requestLogOf } from './request-log.ts';
 import {
   BUSY,
-  isUnexplained,
   NOTHING_HERE,
+  OVERLOADED,
   type Refused,
   SHUTTING_DOWN,
   THROTTLED,
@@ -46,9 +47,6 @@ interface Exchange {
   readonly token: string;
 }
 
-/** Room for an IPv6 address with its zone. */
-const LONGEST_ADDRESS = 64;
-
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
 export function createReceiver(config: Config, parts: ReceiverParts): express.Express {
   const { store, keyring, clock, log, phase } = parts;
@@ -57,9 +55,10 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
   const refuse = refusals(config, parts);
 
   const checkHead: RequestHandler = (req, res, next) => {
-    const isOverloaded = acks.waiting >= mostWaiting;
-    const verdict = verdictOnHead(req, { bodyLimit, isClosed: phase() === 'closed', isOverloaded });
-    const address = cut(req.ip ?? '', LONGEST_ADDRESS);
+    const isOverloaded = acks.waiting() >= mostWaiting;
+    const unavailable = isOverloaded ? OVERLOADED : undefined;
+    const verdict = verdictOnHead(req, bodyLimit, phase() === 'closed' ? SHUTTING_DOWN : unavailable);
+    const address = label(req.ip);
     const token = typeof verdict === 'string' ? verdict : '';
     res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
     if (typeof verdict === 'string') next();
@@ -86,10 +85,8 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
     refuse(res, isDraining ? SHUTTING_DOWN : BUSY);
   };
 
-  const failed: ErrorRequestHandler = (cause, _req, res, next) => {
-    if (res.headersSent) next(cause);
-    else refuse(res, verdictAfter(cause), cause);
-  };
+  // Express knows an error handler by its four parameters.
+  const failed: ErrorRequestHandler = (cause, _req, res, _next) => refuse(res, verdictAfter(cause), cause);
 
   const app = express().disable('x-powered-by');
   app.set('trust proxy', config.TRUST_PROXY); // so many entries of X-Forwarded-For are believed
@@ -104,7 +101,7 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
 /** The verdict on a body, after a second look at the secrets where they do not explain its signature. */
 async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyring']) {
   const verdict = verdictOnBody(token, bytes, keyring);
-  if (!isUnexplained(verdict)) return verdict;
+  if (!('error' in verdict) || !verdict.unverified?.isUnexplained) return verdict;
   const { webhookId } = verdict.unverified;
   const tried = keyring.keysFor(webhookId);
   await keyring.refresh(); // another process may have stored the secret a moment ago
@@ -118,7 +115,7 @@ const MINUTE_MS = 60_000;
 function refusals(config: Config, parts: ReceiverParts) {
   const { BODY_LIMIT: bodyLimit, REJECT_LIMIT: rejectLimit } = config;
   const { quarantine, clock, log } = parts;
-  const requestLog = requestLogOf(log, clock);
+  const write = requestLogOf(log, clock);
   const failures = counterBy(clock, MINUTE_MS);
 
   return (res: Response, verdict: Refused, cause?: unknown): void => {
@@ -135,12 +132,18 @@ function refusals(config: Config, parts: ReceiverParts) {
     if (isLong && !complete) res.setHeader('Connection', 'close'); // nobody reads the rest of it
     answer(res, status, { error }, told.headers); // never more than a sender may know
     const { refusal, kind = '', webhookId: webhook = '' } = unverified ?? {};
-    if (status >= 500) requestLog.failed(res, told, cause);
-    else if (exchange) requestLog.refused(res, source, { status, error, ...refusal, kind, webhook });
+    const request = requestIdOf(res);
+    if (status >= 500) {
+      const why = cause === undefined ? error : messageOf(cause);
+      const message = cause === undefined ? 'request not served' : 'request failed';
+      write('error', why, { request, status, path: label(res.req.path), error: why }, message);
+    }
     if (!exchange) return;
+    const fields = { request, source, status, error, ...refusal, kind, webhook };
+    if (status < 500) write('warn', source, fields, 'notification refused');
     const { address } = exchange;
     observe(res, parts, { source: address, recorded: undefined, error, refusal, kind, webhookId: webhook });
-    if (isUnexplained(verdict)) quarantine.add(verdict.unverified, address);
+    if (unverified?.isUnexplained) quarantine.add(unverified, address);
   };
 }
 

@@ -11,8 +11,6 @@ const POLL_MS = 1000;
 /** The pause between two reads: however many requests fail to verify, the store is read 20 times a second at most. */
 const GAP_MS = 50;
 
-type Held = Pick<WebhookSecret, 'secret' | 'retireAt'> & { readonly key: KeyObject };
-
 export type KeyringConfig = Pick<Config, 'WEBHOOK_SECRET' | 'HOST' | 'TRUST_PROXY'>;
 
 interface KeyringOptions {
@@ -27,42 +25,45 @@ export type Keyring = ReturnType<typeof keyringOf>;
 
 /** The live keys of every webhook, in memory, kept in step with the store. */
 export function keyringOf({ store, clock, log, config }: KeyringOptions) {
-  /** stored secrets by webhook; an empty list if all secrets of a webhook are retired */
-  let stored: ReadonlyMap<string, readonly Held[]> = new Map();
-  /** secrets of which the log has said that they verify nothing */
-  const refused = new Set<string>();
+  /** stored secrets by webhook, retired ones too */
+  let stored: ReadonlyMap<string, readonly WebhookSecret[]> = new Map();
+  /** keys, made once; none of a secret that verifies nothing, of which the log has said so */
+  const made = new Map<string, readonly KeyObject[]>();
   /** a read that has not begun yet */
   let next: Promise<void> | undefined;
   let rest = Promise.resolve();
   let tellAdded: (webhooks: readonly string[]) => void = () => {};
 
-  const serves = (whose: object, secret: string): boolean => {
-    if (!isSeededInPublic(secret, config)) return true;
-    if (!refused.has(secret))
+  const keysOf = (secret: string, whose: object): readonly KeyObject[] => {
+    const known = made.get(secret);
+    if (known) return known;
+    const isPublic = isSeededInPublic(secret, config);
+    if (isPublic)
       log.error(whose, 'this secret verifies nothing: it begins with mock-, so anybody can compute it');
-    refused.add(secret);
-    return false;
+    const keys = isPublic || secret === '' ? [] : [keyOf(secret)];
+    made.set(secret, keys);
+    return keys;
   };
 
   const { WEBHOOK_SECRET: secret } = config;
-  const hasFallback = secret !== undefined && serves({ setting: 'WEBHOOK_SECRET' }, secret);
-  const fallback: readonly KeyObject[] = hasFallback ? [keyOf(secret)] : [];
+  const fallback = secret === undefined ? [] : keysOf(secret, { setting: 'WEBHOOK_SECRET' });
+
+  /** The keys that verify a webhook's notifications now. */
+  const keysFor = (webhookId: string): readonly KeyObject[] => {
+    const held = stored.get(webhookId);
+    if (!held) return fallback;
+    const now = clock.now();
+    const live = held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now);
+    return live.flatMap(({ secret }) => keysOf(secret, { webhook: webhookId }));
+  };
 
   const read = async (): Promise<void> => {
-    const now = clock.now();
-    const found = new Map<string, Held[]>();
-    const added = new Set<string>();
-    for (const { webhookId, secret, retireAt } of await store.secrets.all()) {
-      const keys = found.get(webhookId) ?? [];
-      found.set(webhookId, keys);
-      const isRetired = retireAt !== undefined && retireAt <= now;
-      if (isRetired || secret === '' || !serves({ webhook: webhookId }, secret)) continue;
-      const known = stored.get(webhookId)?.find((one) => one.secret === secret);
-      if (!known) added.add(webhookId);
-      keys.push({ secret, retireAt, key: known?.key ?? keyOf(secret) });
-    }
+    const found = Map.groupBy(await store.secrets.all(), ({ webhookId }) => webhookId);
+    const known = new Map([...found.keys()].map((webhook) => [webhook, keysFor(webhook)]));
     stored = found;
-    if (added.size > 0) tellAdded([...added]);
+    const hasMore = (webhook: string) => keysFor(webhook).some((key) => !known.get(webhook)?.includes(key));
+    const added = [...found.keys()].filter(hasMore);
+    if (added.length > 0) tellAdded(added);
   };
 
   /** Reads the secrets again, in a read that begins after this call. All calls before that beginning share the read. */
@@ -75,14 +76,6 @@ export function keyringOf({ store, clock, log, config }: KeyringOptions) {
       return reading;
     });
     return next;
-  };
-
-  /** The keys that verify a webhook's notifications now. */
-  const keysFor = (webhookId: string): readonly KeyObject[] => {
-    const held = stored.get(webhookId);
-    if (!held) return fallback;
-    const now = clock.now();
-    return held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now).map(({ key }) => key);
   };
 
   return {
@@ -103,6 +96,6 @@ export function keyringOf({ store, clock, log, config }: KeyringOptions) {
 
     /** The webhooks that have a key. With WEBHOOK_SECRET it is one undefined, which stands for any webhook. */
     webhooks: (): readonly (string | undefined)[] =>
-      hasFallback ? [undefined] : [...stored.keys()].filter((webhook) => keysFor(webhook).length > 0),
+      fallback.length > 0 ? [undefined] : [...stored.keys()].filter((webhook) => keysFor(webhook).length > 0),
   };
 }

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { type MonotonicClock, within } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
 import type { ParsedBody } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { claimsRefusal, verifyNotification } from '../notification/token.ts';
@@ -26,23 +25,21 @@ const MOST_WAITING = 1000;
 /** How long losses gather before the log and the store get their number, and how long a stop waits for that. */
 const COUNT_MS = 1000;
 const FULL =
-  'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
+  'notifications for which no secret is known are lost: the quarantine is full, they come too fast for it, or the store fails';
 
 export type Quarantine = ReturnType<typeof quarantineOf>;
 
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
 export function quarantineOf({ store, keyring, clock, log, maxBytes }: QuarantineOptions) {
   const waiting = new Set<Promise<void>>();
-  /** how many notifications were lost since the log last said so, and why the store could not keep some of them */
+  /** how many notifications were lost since the log last said so */
   let lost = 0;
-  let error: string | undefined;
 
   const count = async (): Promise<void> => {
     if (lost === 0) return;
     const n = lost;
-    log.warn({ lost, error }, FULL);
+    log.warn({ lost }, FULL);
     lost = 0;
-    error = undefined;
     await store.quarantine.countLost({ n }).catch(() => {}); // the log has them
   };
 
@@ -57,15 +54,14 @@ export function quarantineOf({ store, keyring, clock, log, maxBytes }: Quarantin
       // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
       const keys = keyring.keysFor(entry.webhookId);
       if (!verifyNotification(entry.token, body, keys)) await store.quarantine.admit(entry.token);
-    } catch (cause) {
-      error = messageOf(cause);
+    } catch {
       lose(1);
     }
   };
 
   return {
     /** Keeps a notification that was refused since no known secret explains its signature, if nothing else is wrong with it. */
-    add({ token, body }: Unverified, source: string): void {
+    add({ token, body }: Pick<Unverified, 'token' | 'body'>, source: string): void {
       const { text, value } = body;
       if (maxBytes === 0) return;
       if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;

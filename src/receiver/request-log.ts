@@ -1,38 +1,21 @@
-import type { Response } from 'express';
 import type { Logger } from 'pino';
 import type { MonotonicClock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
-import { cut } from '../base/text.ts';
-import { requestIdOf } from './answer.ts';
-import type { Refused } from './verdict.ts';
 
 const SECOND_MS = 1000;
 /** How many lines of a level are written in a second: a flood from many sources must not fill the disk. */
 const MOST_LINES = 50;
-const LONGEST_PATH = 200;
 
-/** Lines about requests that were not served. No header is ever logged, Authorization least of all, and no query string. */
+/**
+ * Gives a function that writes a line about a request that was not served: one a level, key and second, and not too many in all. The next line
+ * says how many were left out. No header is ever logged, Authorization least of all, and no query string.
+ */
 export function requestLogOf(log: Pick<Logger, 'warn' | 'error'>, clock: MonotonicClock) {
   const count = counterBy(clock, SECOND_MS);
   let leftOut = 0;
-  /** Writes a line, unless there are too many. The next line says how many were left out. */
-  const write = (level: 'warn' | 'error', key: string, fields: object, message: string): void => {
+  return (level: 'warn' | 'error', key: string, fields: object, message: string): void => {
     const isLeftOut = count(`${level} ${key}`) > 1 || count(level) > MOST_LINES;
     if (!isLeftOut) log[level](leftOut > 0 ? { ...fields, leftOut } : fields, message);
     leftOut = isLeftOut ? leftOut + 1 : 0;
-  };
-  return {
-    /** A line about a request that was refused because of its content: one for each source and second. */
-    refused(res: Response, source: string, fields: object): void {
-      write('warn', source, { request: requestIdOf(res), source, ...fields }, 'notification refused');
-    },
-    /** A line about a request that the service could not serve: one for each cause and second. */
-    failed(res: Response, { status, error }: Refused, cause?: unknown): void {
-      const why = cause === undefined ? error : messageOf(cause);
-      const message = cause === undefined ? 'request not served' : 'request failed';
-      const path = cut(res.req.path, LONGEST_PATH);
-      write('error', why, { request: requestIdOf(res), status, path, error: why }, message);
-    },
   };
 }
 

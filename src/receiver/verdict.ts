@@ -22,16 +22,8 @@ export interface Unverified {
   readonly webhookId: string;
   readonly token: string;
   readonly body: ParsedBody;
-}
-
-/** How the receiver stands when a request comes. */
-export interface Standing {
-  /** bytes that a body may have */
-  readonly bodyLimit: number;
-  /** whether it takes no more requests, as it is being stopped */
-  readonly isClosed: boolean;
-  /** whether too many requests wait for their commit */
-  readonly isOverloaded: boolean;
+  /** whether a secret that is not known yet may explain the refusal */
+  readonly isUnexplained: boolean;
 }
 
 /** With 503: nothing was acknowledged, so the sender must try again. */
@@ -41,7 +33,7 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 const NOT_POST = refused(405, 'only POST is allowed here', { Allow: 'POST' });
 export const SHUTTING_DOWN = refused(503, 'shutting down', { ...SOON, Connection: 'close' });
-const OVERLOADED = refused(503, 'overloaded', SOON);
+export const OVERLOADED = refused(503, 'overloaded', SOON);
 export const BUSY = refused(503, 'the store is busy', SOON);
 export const NOTHING_HERE = refused(404, 'there is nothing here');
 const NOT_RECORDED = refused(503, 'not recorded', SOON);
@@ -60,15 +52,17 @@ export const PROBE_ANSWERS = { withToken: [UNVERIFIED, THROTTLED], withoutToken:
 /**
  * The verdict as far as the head of a request decides it, so that such a refusal does not wait for the body. It depends on its
  * arguments alone.
+ * @param bodyLimit bytes that a body may have
+ * @param unavailable the refusal of every notification, while the receiver takes none
  * @returns the token, if the body decides
  */
 export function verdictOnHead(
   { method, headers, headersDistinct }: Pick<IncomingMessage, 'method' | 'headers' | 'headersDistinct'>,
-  { bodyLimit, isClosed, isOverloaded }: Standing,
+  bodyLimit: number,
+  unavailable: Refused | undefined,
 ): Refused | string {
   if (method !== 'POST') return NOT_POST;
-  if (isClosed) return SHUTTING_DOWN;
-  if (isOverloaded) return OVERLOADED;
+  if (unavailable) return unavailable;
   // With two headers, a proxy may have checked the other one.
   const [authorization = '', ...others] = headersDistinct.authorization ?? [];
   const [, token] = /^Bearer +(\S+)$/i.exec(others.length === 0 ? authorization : '') ?? [];
@@ -94,19 +88,13 @@ export function verdictOnBody(
     const webhookId = label(value.webhook_id);
     const refusal = verifyNotification(token, body, keyring.keysFor(webhookId));
     if (!refusal) return toVerified(value, text);
-    return { ...UNVERIFIED, unverified: { refusal, kind: label(value.event), webhookId, token, body } };
+    const isUnexplained = ['bad signature', 'no secret'].includes(refusal.reason);
+    const kind = label(value.event);
+    return { ...UNVERIFIED, unverified: { refusal, kind, webhookId, token, body, isUnexplained } };
   } catch (error) {
     if (error instanceof SyntaxError) return refused(400, `the body is ${error.message}`);
     throw error;
   }
-}
-
-/** Whether a secret that is not known yet may explain why a notification was refused. */
-export function isUnexplained(
-  verdict: VerifiedNotification | Refused,
-): verdict is Refused & { readonly unverified: Unverified } {
-  const reason = 'error' in verdict ? verdict.unverified?.refusal.reason : undefined;
-  return reason === 'bad signature' || reason === 'no secret';
 }
 
 /** The verdict after an error: of the store, of reading the body (Express gives it a status), or a mistake of ours. */

@@ -20,7 +20,7 @@ export function toVerified(body: JsonObject, text: string): VerifiedNotification
   };
 }
 
-/** A member as a column: a kind that is not known yet may hold anything, and the body keeps it in full. */
+/** A stranger's text as a column or in the log, such as a member: a kind that is not known yet may hold anything. The body keeps it in full. */
 export function label(member: unknown): string {
   if (typeof member !== 'string') return '';
   return cut(member, LONGEST_LABEL).replace(/[\p{Cc}\p{Cs}]/gu, '\uFFFD');

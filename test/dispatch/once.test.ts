@@ -102,7 +102,6 @@ describe('ctx.once', () => {
     ['x'.repeat(201), () => 1, /string of 1 to 200 characters/],
     ['a\0b', () => 1, /without NUL/],
     ['\ud800', () => 1, /surrogate/],
-    ['announce', 7, /must be a function/],
   ])('throws before anything runs, when it is given %j and %p', async (name, fn, error) => {
     const { record, start, event } = stage();
     const id = await record();

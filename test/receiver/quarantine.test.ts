@@ -11,7 +11,7 @@ import { type ReceiverFixture, receiversForEachTest, storeWith } from '../suppor
 const start = receiversForEachTest();
 const LATE = 'a secret that is stored later';
 const FULL =
-  'notifications for which no secret is known are lost: the quarantine is full, or they come too fast for it';
+  'notifications for which no secret is known are lost: the quarantine is full, they come too fast for it, or the store fails';
 const body = notification();
 const text = JSON.stringify(body);
 

@@ -69,13 +69,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never lost: a notification that no known secret explains is kept in quarantine': {
     file: 'src/receiver/app.ts',
-    original: 'if (isUnexplained(verdict)) quarantine.add(verdict.unverified, address);',
+    original: 'if (unverified?.isUnexplained) quarantine.add(unverified, address);',
     mutant: '',
     noticedBy: 'test/receiver/quarantine.test.ts: is kept, when no known secret explains its signature',
   },
   'never lost: what waits in quarantine is admitted once its secret is stored': {
     file: 'src/receiver/keyring.ts',
-    original: 'if (added.size > 0) tellAdded([...added]);',
+    original: 'if (added.length > 0) tellAdded(added);',
     mutant: '',
     noticedBy:
       'test/receiver/service.test.ts: is admitted and handled, when another process stores its secret',
@@ -175,8 +175,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'nothing unverified: a retired secret verifies nothing from its time on': {
     file: 'src/receiver/keyring.ts',
-    original: 'retireAt > now).map',
-    mutant: 'retireAt > 0 * now).map',
+    original: 'retireAt > now)',
+    mutant: 'retireAt > 0 * now)',
     noticedBy: 'test/receiver/secrets.test.ts: verify nothing from their time on',
   },
   'nothing unverified: WEBHOOK_SECRET serves no webhook that ever had a stored secret': {
@@ -575,7 +575,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bounded: no more acks wait than may': {
     file: 'src/receiver/app.ts',
-    original: 'const isOverloaded = acks.waiting >= mostWaiting;',
+    original: 'const isOverloaded = acks.waiting() >= mostWaiting;',
     mutant: 'const isOverloaded = false;',
     noticedBy: 'test/receiver/answers.test.ts: when as many wait as may',
   },
@@ -587,8 +587,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bounded: no token is ever in a line of the log': {
     file: 'src/receiver/app.ts',
-    original: '{ status, error, ...refusal, kind, webhook }',
-    mutant: '{ status, error, ...refusal, kind, webhook, token: exchange.token }',
+    original: '{ request, source, status, error, ...refusal, kind, webhook }',
+    mutant: '{ request, source, status, error, ...refusal, kind, webhook, token: exchange.token }',
     noticedBy: 'test/receiver/logging.test.ts: has no token, secret, Authorization',
   },
   'bounded: what strangers sent is cut before it is logged, kept or shown': {
