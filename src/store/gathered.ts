@@ -4,20 +4,17 @@ import { isUnavailable } from '../base/errors.ts';
 /** PostgreSQL plans larger statements otherwise: 128 rows in each. */
 const MOST = 128;
 
-/** Resolves once all inputs of this turn of the event loop have come, which go together. */
-const turnOver = () => new Promise<void>((resolve) => nextTick(resolve));
-
 type Waiting<I, O> = { readonly input: I; readonly done: PromiseWithResolvers<O> };
 
 /**
  * Inputs that come while work is under way go into the next work together; where that fails because of one of them, each goes alone.
  * @param work resolves with an output for each input
- * @param turn resolves once the inputs that go together have come
+ * @param turn resolves once the inputs that go together have come: by default those of this turn of the event loop
  * @returns a function that has an input worked on
  */
 export function gathered<I, O>(
   work: (inputs: readonly I[]) => Promise<readonly O[]>,
-  turn = turnOver,
+  turn = () => new Promise<void>((resolve) => nextTick(resolve)),
 ): (input: I) => Promise<O> {
   const waiting: Waiting<I, O>[] = [];
   let isWorking = false;

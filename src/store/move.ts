@@ -56,16 +56,13 @@ const PAGE = 500;
  */
 export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[]> {
   const { from, to, secretsKey } = moving;
-  if (!hasDatabase({ DATABASE_URL: from }))
-    throw new KitError('STORE_UNUSABLE', `there is no database at ${sqlitePathOf(from)}: correct the path`);
   if (from === to) throw new KitError('INPUT_INVALID', 'the two databases are the same one');
   // The key beside a SQLite database goes before SECRETS_KEY, which is that of the other side.
   const path = sqlitePathOf(from);
   const hasFile = path !== undefined && isThere(keyPathOf(path));
   const fromKey = moving.fromKey ?? (hasFile ? undefined : secretsKey);
-  const secrets = await withDatabase({ DATABASE_URL: from, SECRETS_KEY: fromKey }, (store) =>
-    store.secrets.all(),
-  );
+  const former = { DATABASE_URL: from, SECRETS_KEY: fromKey };
+  const secrets = await withDatabase(former, (store) => store.secrets.all());
   await using source = await openRaw(from);
   const config = { DATABASE_URL: to, SECRETS_KEY: secretsKey };
   if (hasDatabase(config)) await dropUnfinished(to);

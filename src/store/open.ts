@@ -4,7 +4,7 @@ import { sqlitePathOf } from '../base/url.ts';
 import type { EngineModule, StoreOptions, StoreSettings } from './engine.ts';
 import { type EventStore, readerOn, type StoreReader, storeOn } from './event-store.ts';
 import { openSecrets } from './secrets/vault.ts';
-import { isThere, lossAt } from './sqlite/file.ts';
+import { isThere, refuseLoss } from './sqlite/file.ts';
 
 export type { StoreOptions } from './engine.ts';
 
@@ -16,8 +16,7 @@ const engines: Readonly<Record<string, () => Promise<EngineModule>>> = {
 
 /** The engine of a DATABASE_URL. @throws KitError STORE_UNUSABLE */
 export async function engineOf(url: string): Promise<EngineModule> {
-  const scheme = url.slice(0, url.indexOf(':')).replace('postgresql', 'postgres');
-  const engine = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined;
+  const engine = engines[url.replace(/(ql)?:.*/s, '')];
   if (engine) return engine();
   throw new KitError('STORE_UNUSABLE', `DATABASE_URL must begin with ${Object.keys(engines).join(': or ')}:`);
 }
@@ -77,9 +76,10 @@ export async function withReader<T>(config: StoreSettings, work: Work<T, StoreRe
   return await work(store);
 }
 
-function requireDatabase(config: StoreSettings): void {
-  if (hasDatabase(config)) return;
-  const path = sqlitePathOf(config.DATABASE_URL) ?? '';
-  const missing = `there is no database at ${path}: run this where the server runs, or set DATABASE_URL`;
-  throw new KitError('STORE_UNUSABLE', lossAt(path) ?? missing);
+function requireDatabase({ DATABASE_URL: url }: StoreSettings): void {
+  const path = sqlitePathOf(url);
+  if (path === undefined || isThere(path)) return;
+  refuseLoss(path);
+  const advice = 'run this where the server runs, or name the right one (DATABASE_URL)';
+  throw new KitError('STORE_UNUSABLE', `there is no database at ${path}: ${advice}`);
 }

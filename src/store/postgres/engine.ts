@@ -7,7 +7,7 @@ import type { DatabaseSize, Engine, Flaw, StoreOptions } from '../engine.ts';
 import { operationsOf, readsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
-import { isDirect, Servers } from './servers.ts';
+import { direct, Servers } from './servers.ts';
 
 /** How many rows one statement takes: of more, the planner would go another way. */
 const MOST_ROWS = 128;
@@ -33,39 +33,36 @@ const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
 export async function openPostgres(options: StoreOptions): Promise<Engine> {
-  const { clock } = options;
   const servers = new Servers(options.DATABASE_URL, options.DATABASE_POOL);
-  const operations: Readonly<Record<string, Operate>> = operationsOf(postgres);
-  const reads: Readonly<Record<string, Operate>> = readsOf(postgres);
-  await opening(servers, NAME, () =>
-    inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, options)),
-  );
-  const attempt = async (begin: string, operate: Operate | undefined, input: unknown): Promise<unknown> => {
+  const operations: Readonly<Record<string, Operate>> = { ...operationsOf(postgres), ...readsOf(postgres) };
+  const start = () => inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, options));
+  await opening(servers, NAME, start);
+  const attempt = async (begin: string, operate: Operate | undefined, input: object): Promise<unknown> => {
     for (let tries = 1; ; tries++) {
       try {
         return await inTransaction(servers, begin, (db) => operate?.(db, input as never));
       } catch (cause) {
-        // A page that waited for a lock holds a connection, and acks may have none left.
-        if (begin === WRITING && isConflict(cause) && tries < TRIES) {
-          await pause(systemClock, randomInt(1, 20));
-          continue;
-        }
         if (!isTrouble(cause)) throw cause;
-        const message = `the store cannot do this now: ${reasonOf(cause)}`;
-        throw new KitError('STORE_UNAVAILABLE', message, { cause });
+        // A page that waited for a lock holds a connection, and acks may have none left.
+        if (begin !== WRITING || !isConflict(cause) || tries === TRIES) {
+          const message = `the store cannot do this now: ${reasonOf(cause)}`;
+          throw new KitError('STORE_UNAVAILABLE', message, { cause });
+        }
+        await pause(systemClock, randomInt(1, 20));
       }
     }
   };
   const underWay = new Set<Promise<unknown>>();
-  const doing = <T>(work: Promise<T>): Promise<T> => {
+  const transact: typeof attempt = (...how) => {
+    const work = attempt(...how);
     underWay.add(work);
     return work.finally(() => underWay.delete(work));
   };
   return {
-    write: (name, input) => doing(attempt(WRITING, operations[name], { ...input, now: clock.now() })),
-    read: (name, input) => doing(attempt(READING, reads[name], input)),
+    write: (name, input) => transact(WRITING, operations[name], { ...input, now: options.clock.now() }),
+    read: (name, input) => transact(READING, operations[name], input),
     busy: () => servers.busy(),
-    size: () => doing(attempt(READING, sizeOf, {})) as Promise<DatabaseSize>,
+    size: () => transact(READING, sizeOf, {}) as Promise<DatabaseSize>,
     async compact() {}, // what was deleted is the server's to remove
     async close() {
       await Promise.allSettled(underWay); // a pool that ends forgets those who wait for a connection
@@ -155,7 +152,7 @@ function statementsOn(client: pg.PoolClient): Db {
     known.set(sql, statement);
     const { name, text, members } = statement;
     const values = members.map((member) => storable(Reflect.get(params, member) ?? null));
-    const named = isDirect(client) ? { name } : {};
+    const named = direct.has(client) ? { name } : {};
     const { rows, fields } = await client.query<unknown[]>({ ...named, text, values, rowMode: 'array' });
     const columns = fields?.map((field) => memberOf(field.name)) ?? [];
     return rows.map((row) => rowOf<R>(columns, row));
@@ -206,7 +203,7 @@ async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreO
     for (const migration of migrations.slice(now))
       for (const sql of migration(postgres).split(';\n')) await own.all(sql);
     await own.all(SET_VERSION);
-    if (now === 0) for (const sql of TUNED) await own.all(sql);
+    if (now === 0) for (const sql of [tuned('lanes', 0), tuned('events', 0.05)]) await own.all(sql);
   });
 }
 
@@ -217,7 +214,6 @@ const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', '${VERSIO
 const tuned = (table: string, scale: number) =>
   `ALTER TABLE ${table} SET (fillfactor = 70, autovacuum_vacuum_scale_factor = ${scale},
     autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)`;
-const TUNED = [tuned('lanes', 0), tuned('events', 0.05)];
 
 const VERSIONS = "SELECT name, value FROM hookkit.meta WHERE name IN ('version', 'shape')";
 

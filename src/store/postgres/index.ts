@@ -10,19 +10,16 @@ import { nameOf, Servers } from './servers.ts';
 
 const BEGIN = 'BEGIN; SET LOCAL search_path = hookkit; SET LOCAL jit = off';
 
-/** How often the server is asked whether programs have gone: a connection that was just closed is still seen for a moment. */
-const LOOKS = 20;
-const LOOK_MS = 250;
-
 /** @throws KitError STORE_UNUSABLE if other programs of the kit are connected */
 export async function openRaw(url: string): Promise<Raw> {
   const servers = new Servers(url, 1, 'hookkit move');
   const name = nameOf(url);
   const transact: Raw['transact'] = (work) => inTransaction(servers, BEGIN, work);
   await opening(servers, name, async () => {
+    // A connection that was just closed is still seen for a moment.
     for (let look = 1; (await transact((db) => db.all(OTHERS))).length > 0; look++) {
-      if (look === LOOKS) throw new KitError('STORE_UNUSABLE', `other programs use ${name}: end them`);
-      await pause(systemClock, LOOK_MS);
+      if (look === 20) throw new KitError('STORE_UNUSABLE', `other programs use ${name}: end them`);
+      await pause(systemClock, 250);
     }
   });
   return {
@@ -59,15 +56,8 @@ const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relna
 /** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
 export async function* check(config: StoreSettings): Checks {
   const { DATABASE_URL, SECRETS_KEY } = config;
-  let servers: Servers | undefined;
   try {
-    servers = new Servers(DATABASE_URL, 1);
-    const locks = (db: Db) => db.all<{ readonly problem: string }>(LOCKS);
-    const [lock] = await inTransaction(servers, 'BEGIN READ ONLY', locks);
-    if (lock) {
-      yield findingsOf('database').fail(lock.problem);
-      return false;
-    }
+    await using servers = new Servers(DATABASE_URL, 1);
     const { settings, standby, version, open } = await inTransaction(servers, 'BEGIN READ ONLY', look);
     const { fsync, full_page_writes: pages, synchronous_commit: commit } = settings;
     yield judged('server', `PostgreSQL ${settings.server_version}`, [
@@ -95,16 +85,15 @@ export async function* check(config: StoreSettings): Checks {
       yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
     return schema.result === 'ok' && !standby && SECRETS_KEY !== undefined;
   } catch (error) {
-    yield findingsOf('database').fail(
-      `cannot check the PostgreSQL database of DATABASE_URL: ${reasonOf(error)}`,
-    );
+    const why = `cannot check the database of DATABASE_URL: ${reasonOf(error)}`;
+    yield findingsOf('database').fail(why);
     return false;
-  } finally {
-    await servers?.close();
   }
 }
 
 async function look(db: Db) {
+  const [lock] = await db.all<{ problem: string }>(LOCKS);
+  if (lock) throw new KitError('STORE_UNAVAILABLE', lock.problem);
   const rows = await db.all<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings');
   const { standby } = await one<{ standby: boolean }>(db, 'SELECT pg_is_in_recovery() AS standby');
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));

@@ -5,18 +5,10 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
-const AUTHORITY =
-  "the server's certificate is not of the authority of sslrootcert, or without that of a public one: name its authority's certificate";
-const ADDRESS = 'the host of DATABASE_URL cannot be reached: look at network, firewalls and name service';
-
-function forEach(codes: string, advice: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(codes.split(' ').map((code) => [code, advice]));
-}
-
 /** No such table: where the schema was in order at the start, a move has retired the database. */
 const MOVED = '42P01';
 
-/** What to do about an error, by its code. The errors' own messages name the user, the host or the database. */
+/** What to do about an error, by its codes. The errors' own messages name the user, the host or the database. */
 const ADVICE: Readonly<Record<string, string>> = {
   '28P01': 'the server refuses the user or the password: correct DATABASE_URL, PGPASSWORD or password file',
   '28000':
@@ -31,9 +23,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   '57P03': 'the server is starting or stopping: try again',
   ECONNREFUSED: 'no server listens at the host and port of DATABASE_URL: start it, or correct them',
   ENOENT: 'no server has its socket in the folder of DATABASE_URL: start it, or correct folder and port',
-  ...forEach('ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT', ADDRESS),
-  ...forEach('SELF_SIGNED_CERT_IN_CHAIN DEPTH_ZERO_SELF_SIGNED_CERT', AUTHORITY),
-  ...forEach('UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE', AUTHORITY),
+  'ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT':
+    'the host of DATABASE_URL cannot be reached: look at network, firewalls and name service',
+  'SELF_SIGNED_CERT_IN_CHAIN DEPTH_ZERO_SELF_SIGNED_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    "the server's certificate is not of the authority of sslrootcert, or without that of a public one: name its authority's certificate",
   CERT_HAS_EXPIRED: "the server's certificate has expired: renew it",
   ERR_TLS_CERT_ALTNAME_INVALID:
     "the server's certificate is for another name than the host of DATABASE_URL: correct the one or the other",
@@ -48,8 +41,9 @@ export function reasonOf(error: unknown): string {
     return 'the server asks for a password, and none is given: set PGPASSWORD, or write a password file';
   if (message === 'The server does not support SSL connections')
     return 'the server has no TLS: set ssl = on there, or sslmode=disable';
-  const reason = ADVICE[code ?? ''] ?? (message || 'no connection');
-  return code === undefined ? reason : `${reason} (${code})`;
+  if (code === undefined) return message || 'no connection';
+  const [, advice] = Object.entries(ADVICE).find(([codes]) => codes.split(' ').includes(code)) ?? [];
+  return `${advice ?? (message || 'no connection')} (${code})`;
 }
 
 /** Whether an error is about the connection or the state of the server, and not about the request. */

@@ -16,22 +16,17 @@ export function serversOf(url: string): PoolConfig[] {
   const [, start, hosts, path, query = ''] = URL_FORM.exec(url) ?? [];
   if (start === undefined || hosts === undefined) throw unusable(FORM);
   const parameters = new URLSearchParams(query);
-  const mode = parameters.get('sslmode') ?? 'disable';
+  const isPublic = parameters.get('sslrootcert') === 'system'; // the authorities that Node knows
+  if (isPublic) parameters.delete('sslrootcert');
+  const mode = isPublic ? 'verify-full' : (parameters.get('sslmode') ?? 'disable');
   // These go on without TLS where somebody in between says so.
   if (mode === 'prefer' || mode === 'allow')
     throw unusable(`has sslmode=${mode}: take disable, require, verify-ca or verify-full`);
-  if (mode === 'verify-ca' && !parameters.has('sslrootcert'))
-    throw unusable("has sslmode=verify-ca and no sslrootcert: name the server's authority's certificate");
   parameters.set('sslmode', mode);
   parameters.set('uselibpqcompat', 'true');
-  const isPublic = parameters.get('sslrootcert') === 'system'; // the authorities that Node knows
-  if (isPublic && mode !== 'verify-full')
-    throw unusable('has sslrootcert=system, which needs sslmode=verify-full');
-  if (isPublic) parameters.delete('sslrootcert');
   return hosts.split(',').map((host) => {
     try {
-      const parsed = parseIntoClientConfig(`${start}${host}${path}?${parameters}`);
-      return mode === 'disable' ? { ...parsed, ssl: false } : parsed;
+      return parseIntoClientConfig(`${start}${host}${path}?${parameters}`);
     } catch (error) {
       throw unusable(`cannot be used (${messageOf(error).replaceAll(url, 'it')}): it ${FORM}`);
     }
@@ -40,31 +35,22 @@ export function serversOf(url: string): PoolConfig[] {
 
 /** Names the database of a URL, without its user and password. */
 export function nameOf(url: string): string {
-  const servers = serversOf(url);
-  const hosts = servers.map(({ host, port }) => `${host ?? 'localhost'}:${port ?? 5432}`).join(',');
-  return `the PostgreSQL database ${servers[0]?.database} at ${hosts}`;
+  const [, , hosts, path] = URL_FORM.exec(url) ?? [];
+  return `the PostgreSQL database ${path?.slice(1)} at ${hosts}`;
 }
 
 function unusable(why: string): KitError {
   return new KitError('CONFIG_INVALID', `DATABASE_URL ${why}`);
 }
 
-/** How long is waited for a connection, milliseconds; then the answer is 503. */
-const CONNECT_MS = 5000;
-/** How long is waited for an answer: longer than the server takes to give up. */
-const ANSWER_MS = 30_000;
-
-const INT8 = 20;
-
 /** Connections that are the server's own: behind PgBouncer, what is prepared may be gone at the next transaction. */
-const direct = new WeakSet<pg.PoolClient>();
-
-export const isDirect = (client: pg.PoolClient): boolean => direct.has(client);
+export const direct = new WeakSet<pg.PoolClient>();
 
 /** The servers of a URL. They are tried in turn, beginning with the one that answered last. */
 export class Servers {
   readonly #pools: pg.Pool[];
   #current = 0;
+  readonly [Symbol.asyncDispose] = () => this.close();
 
   constructor(url: string, connections: number | undefined, name = 'hookkit') {
     const servers = serversOf(url);
@@ -100,14 +86,18 @@ export class Servers {
   }
 }
 
+/** Numbers of events and times are far below 2^53. */
+const types = new pg.TypeOverrides();
+types.setTypeParser(pg.types.builtins.INT8, Number);
+
 function poolOf(server: pg.PoolConfig, max: number | undefined, isOneOfMany: boolean): pg.Pool {
   const pool = new pg.Pool({
     ...server,
     max,
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: ANSWER_MS,
+    connectionTimeoutMillis: 5000, // then the answer is 503
+    query_timeout: 30_000, // longer than the server takes to give up
     keepAlive: true,
-    types: { getTypeParser },
+    types,
     verify: (client: pg.PoolClient, done: (error?: Error) => void) => {
       look(client, isOneOfMany).then(() => done(), done);
     },
@@ -125,9 +115,4 @@ async function look(client: pg.PoolClient, isOneOfMany: boolean): Promise<void> 
   if (isOneOfMany && rows[0]?.standby) throw new Error('the server is a standby, which takes no writes');
   const { processID } = client as unknown as { readonly processID: number };
   if (rows[0]?.pid === processID) direct.add(client);
-}
-
-/** Numbers of events and times are far below 2^53. */
-function getTypeParser(oid: number, format?: 'text' | 'binary') {
-  return oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format as 'text');
 }

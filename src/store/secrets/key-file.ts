@@ -6,22 +6,16 @@ import { KitError, messageOf } from '../../base/errors.ts';
 /** The key of the secrets where it comes from outside, or the path of the file that has it. */
 export type KeySource = Buffer | string;
 
-const OWNER_AND_GROUP = 0o640;
-
 /** The path of the key file of a SQLite database, which only its owner may read. */
 export const keyPathOf = (path: string) => `${path}.key`;
 /** Where the next key is: one that a process wrote for a rekey, and did not adopt yet, or never will. */
 export const nextKeyPathOf = (path: string) => `${path}.next`;
 
-/** The key in a file, and the next one if there is one. @throws KitError STORE_UNUSABLE if the file is missing, or one has no key */
-export function keysAt(path: string): readonly [key: Buffer, next?: Buffer | undefined] {
+/** The key in a file, then the next one if there is one. @throws KitError STORE_UNUSABLE if the file is missing, or one has no key */
+export function keysAt(path: string): readonly [key: Buffer, ...next: Buffer[]] {
   const next = readKey(nextKeyPathOf(path)); // first, as it may take the other's place meanwhile
-  return [theKey(path), next];
-}
-
-function theKey(path: string): Buffer {
   const key = readKey(path);
-  if (key) return key;
+  if (key) return next ? [key, next] : [key];
   throw unusable(`secrets are sealed, but ${path} is missing: restore the key file or set SECRETS_KEY`);
 }
 
@@ -47,12 +41,11 @@ function readKey(path: string): Buffer | undefined {
 export function makeKey(path: string, former?: string): Buffer {
   const draft = `${path}.${randomBytes(4).toString('hex')}`;
   try {
-    const text = `${randomBytes(32).toString('base64')}\n`;
-    fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+    fs.writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true });
     if (former !== undefined) {
       const { uid, gid, mode } = fs.statSync(former);
       fs.chownSync(draft, uid, gid);
-      fs.chmodSync(draft, mode & OWNER_AND_GROUP);
+      fs.chmodSync(draft, mode & 0o640);
     }
     fs.linkSync(draft, path);
   } catch (cause) {
@@ -64,17 +57,15 @@ export function makeKey(path: string, former?: string): Buffer {
   const folder = fs.openSync(dirname(path), 'r');
   fs.fsyncSync(folder); // its name is on disk, too
   fs.closeSync(folder);
-  return theKey(path);
+  return keysAt(path)[0];
 }
 
 /** Puts the next key into the place of the key. */
 export function adoptNextKey(path: string): void {
-  const next = nextKeyPathOf(path);
   try {
-    fs.renameSync(next, path);
+    fs.renameSync(nextKeyPathOf(path), path);
   } catch (error) {
-    // Another process that needed the key has moved it.
-    if (fs.existsSync(next)) throw error;
+    if (fs.existsSync(nextKeyPathOf(path))) throw error; // else another process that needed the key has moved it
   }
 }
 

@@ -17,10 +17,7 @@ async function keyCheck(db: Db): Promise<string | undefined> {
 /** All secrets that open in their rows, oldest first. */
 async function secrets(db: Db, { key }: Keyed): Promise<WebhookSecret[] | undefined> {
   if ((await keyCheck(db)) !== keyCheckOf(key)) return undefined;
-  return (await db.all<SealedRow>(SECRETS)).flatMap((row) => {
-    const secret = unseal(key, row.sealed, purposeOf(row));
-    return secret === undefined ? [] : [{ ...row, secret }];
-  });
+  return (await db.all<SealedRow>(SECRETS)).flatMap((row) => unsealed(key, row));
 }
 
 export const secretReads = () => ({ keyCheck, secrets });
@@ -28,8 +25,7 @@ export const secretReads = () => ({ keyCheck, secrets });
 export function secretOperations(d: Dialect) {
   // What seals waits for another process that changes the key, and reads the key afterwards.
   const lockKey = `${KEY_CHECK} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
-  const addKeyCheck = `INSERT INTO meta (name, value) VALUES ('key_check', $value) ON CONFLICT (name) DO NOTHING`;
-  const setKeyCheck = "UPDATE meta SET value = $value WHERE name = 'key_check'";
+  const addKeyCheck = "INSERT INTO meta VALUES ('key_check', $value) ON CONFLICT (name) DO NOTHING";
   const columns = 'webhook_id text, fingerprint text, sealed text, retire_at bigint, created_at bigint';
   const again = `ON CONFLICT (webhook_id, fingerprint)
     DO UPDATE SET sealed = excluded.sealed, retire_at = excluded.retire_at`;
@@ -56,7 +52,7 @@ export function secretOperations(d: Dialect) {
       if (!rows) return undefined;
       await db.all('DELETE FROM secrets');
       await db.each(put, rows);
-      await db.all(setKeyCheck, { value: keyCheckOf(next) });
+      await db.all("UPDATE meta SET value = $value WHERE name = 'key_check'", { value: keyCheckOf(next) });
       return rows.length;
     },
   };
@@ -75,36 +71,32 @@ interface SealedRow extends Omit<WebhookSecret, 'secret'> {
 const purposeOf = ({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed'>) =>
   JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);
 
-/** A webhook's secret, sealed for its row. @param key 32 bytes */
-function sealRow(key: Uint8Array, { secret, ...row }: WebhookSecret): SealedRow {
-  const fingerprint = macOf(key, secret);
-  return { ...row, fingerprint, sealed: seal(key, secret, purposeOf({ ...row, fingerprint })) };
-}
-
 /** The same for equal texts, and only for them; it reveals neither text nor key. */
 const macOf = (key: Uint8Array, text: string) => createHmac('sha256', key).update(text).digest('hex');
 
 /** A text by which a key is recognised. */
 export const keyCheckOf = (key: Uint8Array) => macOf(key, 'secrets key check');
 
-/** Seals with AES-256-GCM, so that a copy of the database without the key reveals nothing. */
-function seal(key: Uint8Array, plain: string, purpose: string): string {
+/** Seals a secret for its row with AES-256-GCM, so that a copy of the database without the key reveals nothing. @param key 32 bytes */
+function sealRow(key: Uint8Array, { secret, ...row }: WebhookSecret): SealedRow {
+  const fingerprint = macOf(key, secret);
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(purpose));
-  const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(
+    Buffer.from(purposeOf({ ...row, fingerprint })),
+  );
+  const text = Buffer.concat([cipher.update(secret), cipher.final()]);
+  return { ...row, fingerprint, sealed: Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64') };
 }
 
-/** Undefined if another key sealed it, or for another purpose. */
-function unseal(key: Uint8Array, sealed: string, purpose: string): string | undefined {
-  const bytes = Buffer.from(sealed, 'base64');
-  const [iv, tag] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)];
+/** The secret of a row; none if another key sealed it, or for another row. */
+function unsealed(key: Uint8Array, row: SealedRow): WebhookSecret[] {
+  const bytes = Buffer.from(row.sealed, 'base64');
+  const [iv, text] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES + TAG_BYTES)];
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
-    decipher.setAAD(Buffer.from(purpose)).setAuthTag(tag);
-    const rest = bytes.subarray(IV_BYTES + TAG_BYTES);
-    return Buffer.concat([decipher.update(rest), decipher.final()]).toString('utf8');
+    decipher.setAAD(Buffer.from(purposeOf(row))).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+    return [{ ...row, secret: Buffer.concat([decipher.update(text), decipher.final()]).toString() }];
   } catch {
-    return undefined; // what does not authenticate says no more than that
+    return []; // what does not authenticate says no more than that
   }
 }

@@ -29,11 +29,9 @@ export async function openSecrets(
     for (;;) {
       const done = await work(key);
       if (done !== undefined) return done;
-      try {
-        key = await keyInUse(calls, source);
-      } catch (cause) {
+      key = await keyInUse(calls, source).catch((cause) => {
         throw new KitError('STORE_UNAVAILABLE', messageOf(cause), { cause });
-      }
+      });
     }
   };
 
@@ -74,9 +72,7 @@ export async function openSecrets(
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
       const next = newKey ?? makeKey(nextKeyPathOf(path ?? ''), path);
-      const sealed = await calls.rekey({ key, next });
-      if (sealed === undefined)
-        throw new KitError('STORE_UNAVAILABLE', 'another process changed the key just now: try again');
+      const sealed = await withKey((own) => calls.rekey({ key: own, next }));
       if (path === undefined) source = next;
       else adoptNextKey(path);
       key = next;
@@ -90,13 +86,11 @@ export async function openSecrets(
 async function keyInUse(calls: Calls<ReturnType<typeof secretReads>>, source: KeySource): Promise<Buffer> {
   // Twice: another process may change the key between a look at the file and one at the database.
   for (let look = 1; look <= 2; look++) {
-    const [key, next] = typeof source === 'string' ? keysAt(source) : [source];
+    const keys = typeof source === 'string' ? keysAt(source) : [source];
     const check = await calls.keyCheck();
-    if (keyCheckOf(key) === check) return key;
-    if (typeof source === 'string' && next && keyCheckOf(next) === check) {
-      adoptNextKey(source);
-      return next;
-    }
+    const key = keys.find((one) => keyCheckOf(one) === check);
+    if (typeof source === 'string' && key && key !== keys[0]) adoptNextKey(source);
+    if (key) return key;
   }
   throw new KitError('STORE_UNUSABLE', WRONG_KEY);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { KitError, messageOf } from '../../base/errors.ts';
-import { openReader } from './connection.ts';
+import { opened } from './connection.ts';
 import { advised, isThere } from './file.ts';
 
 /**
@@ -13,7 +13,7 @@ export function backUp(path: string, file: string): { events: number; bytes: num
   if (!isThere(path)) throw new KitError('STORE_UNUSABLE', `there is no database at ${path}`);
   if (existsSync(file)) throw new KitError('INPUT_INVALID', `${file} is there already: give another name`);
   const part = `${file}.${randomUUID()}.part`;
-  const db = openReader(path);
+  const db = opened(path, 'read');
   try {
     closeSync(openSync(part, 'wx', 0o600)); // SQLite takes an empty file, and leaves its mode
     db.prepare('VACUUM INTO ?').run(part);

@@ -7,21 +7,19 @@ import { type Checks, type DatabaseSize, type Flaw, judged } from '../engine.ts'
 import { VERSION, versionProblem } from '../schema.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 import { versionOf } from './connection.ts';
-import { advised, isThere, lossAt } from './file.ts';
+import { advised, isThere, refuseLoss } from './file.ts';
 
 const MIB = 1024 * 1024;
-/** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. In MiB. */
-const SCARCE = 1024;
-const TOO_LITTLE = 64;
-/** How long the doctor waits for others to write. */
-const PATIENCE_MS = 3000;
+/** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. */
+const SCARCE = 1024 * MIB;
+const TOO_LITTLE = 64 * MIB;
 
 /** How much room the disk of a directory has. */
 function roomIn(directory: string) {
   const { bavail, bsize } = statfsSync(directory);
   const free = bavail * bsize;
-  if (free < TOO_LITTLE * MIB) return { free, room: 'none' } as const;
-  return { free, room: free < SCARCE * MIB ? 'scarce' : 'enough' } as const;
+  if (free < TOO_LITTLE) return { free, room: 'none' } as const;
+  return { free, room: free < SCARCE ? 'scarce' : 'enough' } as const;
 }
 
 const KEY_GONE =
@@ -69,13 +67,8 @@ function checkDisk(path: string): Finding {
   // The first start makes what is missing.
   let directory = dirname(resolve(path));
   while (!existsSync(directory)) directory = dirname(directory);
-  try {
-    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
-  } catch (error) {
-    const why = `this user may not write to ${directory} (${messageOf(error)}): correct its owner and mode`;
-    return findingsOf('disk').fail(why);
-  }
+  accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
   const { free, room } = roomIn(directory);
   return judged('disk', `${directory} is writable, ${Math.floor(free / MIB)} MiB free`, [
     [room === 'none', 'FAIL', 'make room, or nothing will be accepted soon'],
@@ -83,28 +76,26 @@ function checkDisk(path: string): Finding {
   ]);
 }
 
-/** File systems that lose what is on them, or whose locks SQLite cannot rely on, by the magic numbers of statfs(2). */
-type Names = Readonly<Record<number, string>>;
-const IN_MEMORY: Names = { 16914836: 'tmpfs', 2240043254: 'ramfs' };
-const SHARED: Names = { 26985: 'NFS', 20859: 'SMB', 4283649346: 'SMB', 4266872130: 'SMB', 16914839: '9p' };
+/** File systems, by the magic numbers of statfs(2): tmpfs and ramfs; NFS, SMB (three) and 9p, on whose locks SQLite cannot rely. */
+const IN_MEMORY = [16914836, 2240043254];
+const SHARED = [26985, 20859, 4283649346, 4266872130, 16914839];
 
 function checkDurability(directory: string): Finding {
   const { type } = statfsSync(directory);
-  const [memory, shared] = [IN_MEMORY[type], SHARED[type]];
   const itIs = `but ${directory} is`;
   return judged('durability', 'journal_mode wal, synchronous 2 (FULL): a commit is on disk when it returns', [
-    [memory !== undefined, 'warn', `${itIs} ${memory}, in memory: a restart of the machine loses all`],
-    [shared !== undefined, 'FAIL', `${itIs} ${shared}, where that does not hold: use a local disk`],
+    [IN_MEMORY.includes(type), 'warn', `${itIs} in memory: a restart of the machine loses all`],
+    [SHARED.includes(type), 'FAIL', `${itIs} NFS, SMB or 9p, where that does not hold: use a local disk`],
   ]);
 }
 
 function checkDatabase(path: string): Finding {
-  const { warn, fail } = findingsOf('database');
-  const loss = lossAt(path);
-  if (loss !== undefined) return fail(loss);
-  if (!isThere(path))
-    return warn(`there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`);
-  const db = new Database(path, { timeout: PATIENCE_MS });
+  refuseLoss(path);
+  if (!isThere(path)) {
+    const none = `there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`;
+    return findingsOf('database').warn(none);
+  }
+  const db = new Database(path);
   try {
     const version = versionOf(db);
     const condition = db.pragma('quick_check(1)', { simple: true });

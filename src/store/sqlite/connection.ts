@@ -5,79 +5,26 @@ import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
 import { operationsOf, RELAXED, readsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
-import { advised, closeToOthers, lossAt, replaced } from './file.ts';
+import { advised, closeToOthers, refuseLoss, replaced } from './file.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
 export const IN_MEMORY = ':memory:';
 
-/** How long a statement waits for another process's write before it gives up. */
-const BUSY_MS = 5000;
-/** How many pages the log gets before a checkpoint moves them into the file: four times the default, as a checkpoint moves each page once. */
-const CHECKPOINT_PAGES = 4000;
-/** A log that something reads for long grows; its file is cut to this when it begins again, in bytes. */
-const LONGEST_LOG = 25_000_000;
-
-const UNDURABLE = 'an acknowledged event could be lost: keep the database on a local disk';
-
 export type Mode = 'read' | 'write';
 
-/** Opens the one connection that writes, and brings the schema up to date. @throws KitError STORE_UNUSABLE */
-function openWriter(path: string): Database.Database {
-  return opened(path, 'write', (db) => {
-    const journal = db.pragma('journal_mode = WAL', { simple: true });
-    if (journal !== 'wal' && path !== IN_MEMORY)
-      throw new KitError('STORE_UNUSABLE', `${path} has journal_mode ${journal}, so that ${UNDURABLE}`);
-    // By hand: this build of SQLite falls back to NORMAL in WAL mode, in which a power cut can take an acknowledged event.
-    db.pragma('synchronous = FULL');
-    db.pragma('fullfsync = ON'); // on macOS only these reach the platter; elsewhere they do nothing
-    db.pragma('checkpoint_fullfsync = ON');
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    db.pragma(`journal_size_limit = ${LONGEST_LOG}`);
-    migrate(db, path);
-  });
-}
-
-/** Opens a connection for queries, which sees committed data and blocks no writes. @param least the version that the database has at least. @throws KitError STORE_UNUSABLE */
-export function openReader(path: string, least?: number): Database.Database {
-  return opened(path, 'read', (db) => {
-    if (least !== undefined) refuseVersion(path, versionOf(db), least);
-  });
-}
-
-/** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
-export async function openExclusively(path: string): Promise<Raw> {
-  const database = opened(path, 'write', (db) => {
-    db.pragma('locking_mode = EXCLUSIVE');
-    db.pragma('synchronous = FULL');
-    db.exec('BEGIN EXCLUSIVE; COMMIT');
-  });
-  const db = statementsOn(database);
-  return {
-    isPostgres: false,
-    transact: (work) => inTransaction(database, db, 'BEGIN EXCLUSIVE', () => work(db)),
-    version: async () => versionOf(database),
-    setVersion: async (version) => void database.pragma(`user_version = ${version}`),
-    [Symbol.asyncDispose]: async () => void database.close(),
-  };
-}
-
-/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */
-export function compact(path: string): void {
-  const db = opened(path, 'write', (one) => {
-    one.exec('VACUUM');
-    one.pragma('wal_checkpoint(TRUNCATE)');
-  });
-  db.close();
-}
-
-/** The version of a database; 0 of an empty one. */
-export function versionOf(db: Database.Database): number {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  const isOfThis = db.pragma('application_id', { simple: true }) === SHAPE;
-  return version === VERSION && !isOfThis ? BEFORE_1_0 : version;
-}
-
-function migrate(db: Database.Database, path: string): void {
+/** Prepares the one connection that writes, and brings the schema up to date. */
+function readyToWrite(db: Database.Database, path: string): void {
+  const journal = db.pragma('journal_mode = WAL', { simple: true });
+  if (journal !== 'wal' && path !== IN_MEMORY)
+    throw new Error(`it has journal_mode ${journal}, so that an ack could be lost: move it to a local disk`);
+  // By hand: this build of SQLite falls back to NORMAL in WAL mode, in which a power cut can take an acknowledged event.
+  db.pragma('synchronous = FULL');
+  db.pragma('fullfsync = ON'); // on macOS only these reach the platter; elsewhere they do nothing
+  db.pragma('checkpoint_fullfsync = ON');
+  // How many pages the log gets before a checkpoint moves them into the file: four times the default, as it moves each page once.
+  db.pragma('wal_autocheckpoint = 4000');
+  // A log that something reads for long grows; its file is cut to this when it begins again, in bytes.
+  db.pragma('journal_size_limit = 25000000');
   if (versionOf(db) === VERSION) return;
   db.transaction(() => {
     const version = versionOf(db); // another process may have been first
@@ -88,14 +35,48 @@ function migrate(db: Database.Database, path: string): void {
   }).immediate();
 }
 
-function opened(path: string, mode: Mode, ready: (db: Database.Database) => void): Database.Database {
+/** Such a connection sees committed data, and blocks no writes. */
+const readyToRead = (db: Database.Database, path: string) => refuseVersion(path, versionOf(db), VERSION);
+
+/** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
+export async function openExclusively(path: string): Promise<Raw> {
+  const database = opened(path, 'write', (db) => {
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('synchronous = FULL');
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
+  });
+  return {
+    isPostgres: false,
+    transact: transactionsOn(database, 'BEGIN EXCLUSIVE'),
+    version: async () => versionOf(database),
+    setVersion: async (version) => void database.pragma(`user_version = ${version}`),
+    [Symbol.asyncDispose]: async () => void database.close(),
+  };
+}
+
+/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */
+export function compact(path: string): void {
+  opened(path, 'write', (db) => {
+    db.exec('VACUUM');
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  }).close();
+}
+
+/** The version of a database; 0 of an empty one. */
+export function versionOf(db: Database.Database): number {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  const isOfThis = db.pragma('application_id', { simple: true }) === SHAPE;
+  return version === VERSION && !isOfThis ? BEFORE_1_0 : version;
+}
+
+/** Opens a database. @throws KitError STORE_UNUSABLE */
+export function opened(path: string, mode: Mode, ready: Ready = () => {}): Database.Database {
   let db: Database.Database | undefined;
   try {
-    const loss = path === IN_MEMORY ? undefined : lossAt(path);
-    if (loss !== undefined) throw new KitError('STORE_UNUSABLE', loss);
+    if (path !== IN_MEMORY) refuseLoss(path);
     if (path !== IN_MEMORY && mode === 'write') closeToOthers(path);
-    db = new Database(path, { readonly: mode === 'read', timeout: BUSY_MS });
-    ready(db);
+    db = new Database(path, { readonly: mode === 'read' });
+    ready(db, path);
     return db;
   } catch (cause) {
     db?.close();
@@ -105,21 +86,17 @@ function opened(path: string, mode: Mode, ready: (db: Database.Database) => void
   }
 }
 
+type Ready = (db: Database.Database, path: string) => void;
+
 /** Statements on a connection, each prepared once. */
-function statementsOn(db: Database.Database): Db {
+function statementsOn(database: Database.Database): Db {
   const known = new Map<string, Run>();
-  const statement = (sql: string) => {
-    const run = known.get(sql) ?? prepare(db, sql);
+  const each = <R>(sql: string, rows: readonly Params[], params?: Params) => {
+    const run = known.get(sql) ?? prepare(database, sql);
     known.set(sql, run);
-    return run;
+    return rows.flatMap((row) => run(row, params) as R[]);
   };
-  return {
-    all: <R>(sql: string, params: Params = {}) => statement(sql)(params) as R[],
-    each<R>(sql: string, rows: readonly Params[], params?: Params) {
-      const run = statement(sql);
-      return rows.flatMap((row) => run(row, params)) as R[];
-    },
-  };
+  return { all: <R>(sql: string, params: Params = {}) => each<R>(sql, [params]), each };
 }
 
 type Run = (row: Params, params?: Params) => unknown[];
@@ -145,45 +122,43 @@ function bindable(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : (value ?? null);
 }
 
-/** Does work between BEGIN and COMMIT, and undoes it if it fails. @param db the statements of that connection */
-async function inTransaction<T>(
-  database: Database.Database,
-  db: Db,
-  begin: string,
-  work: () => T | Promise<T>,
-): Promise<T> {
-  db.all(begin);
-  try {
-    const done = await work();
-    db.all('COMMIT');
-    return done;
-  } catch (error) {
-    if (database.inTransaction) db.all('ROLLBACK');
-    throw error;
-  }
+/** Does work between BEGIN and COMMIT, and undoes it if it fails. */
+function transactionsOn(database: Database.Database, begin: string): Raw['transact'] {
+  const db = statementsOn(database);
+  return async (work) => {
+    db.all(begin);
+    try {
+      const done = await work(db);
+      db.all('COMMIT');
+      return done;
+    } catch (error) {
+      if (database.inTransaction) db.all('ROLLBACK');
+      throw error;
+    }
+  };
 }
 
-/** Refuses to write to a file that is no longer at its path: the next process to start would not find what was written. */
-function guardFile(path: string): () => void {
-  const look = () => statSync(path, { throwIfNoEntry: false });
-  const was = look();
-  return () => {
-    const now = look();
-    if (now?.ino === was?.ino && now?.dev === was?.dev) return;
-    throw new Error(replaced(path));
-  };
+/** Tells a file from another one that took its place. */
+function identityOf(path: string): string {
+  const { dev, ino } = statSync(path, { throwIfNoEntry: false }) ?? {};
+  return `${dev} ${ino}`;
 }
 
 /** An operation to be done on a thread. */
 export type Request = { readonly name: string; readonly input: unknown };
 
+/** How requests ended. */
+export interface Said {
+  readonly outputs?: readonly unknown[];
+  readonly failed?: string;
+  /** whether it is the database, and not one of the requests, that something is wrong with */
+  readonly isUnavailable?: boolean;
+}
+
 export interface Connection {
-  /**
-   * Does requests in one transaction, and returns their outputs. The next ones come after that.
-   * @throws KitError STORE_UNAVAILABLE; another error if one of the requests is at fault
-   */
-  run(requests: readonly Request[]): Promise<readonly unknown[]>;
-  close(): void | Promise<void>;
+  /** Does requests in one transaction. The next ones come after that. */
+  run(requests: readonly Request[]): Promise<Said>;
+  close(): unknown;
   /** The share of its time that its thread has worked since this was asked last, 0 to 1. One without a thread does not know. */
   busy?(): number;
 }
@@ -193,40 +168,35 @@ type Operate = (db: Db, input: never) => unknown;
 /** A connection. In memory there is one for reads and writes. */
 export function connectionOn(path: string, mode: Mode): Connection {
   const isWriter = mode === 'write';
-  const database = isWriter ? openWriter(path) : openReader(path, VERSION);
-  const db = statementsOn(database);
-  const check = isWriter ? guardFile(path) : () => {};
+  const database = opened(path, mode, isWriter ? readyToWrite : readyToRead);
+  const transact = transactionsOn(database, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN');
+  const file = identityOf(path);
   const operations: Readonly<Record<string, Operate>> = { ...operationsOf(sqlite), ...readsOf(sqlite) };
   let synchronous = 'FULL';
   return {
     async run(requests) {
       try {
-        check();
+        // The next process to start would not find what was written.
+        if (isWriter && identityOf(path) !== file) throw new Error(replaced(path));
         // An ack waits for the disk. A power cut may take commits of the RELAXED operations, and these run again.
         const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
         if (wanted !== synchronous) database.pragma(`synchronous = ${wanted}`);
         synchronous = wanted;
-        return await inTransaction(database, db, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN', async () => {
-          const outputs: unknown[] = [];
+        const outputs: unknown[] = [];
+        await transact(async (db) => {
           for (const { name, input } of requests) outputs.push(await operations[name]?.(db, input as never));
-          return outputs;
         });
+        return { outputs };
       } catch (cause) {
-        const message = advised(messageOf(cause));
-        throw isOfRequest(cause) ? new Error(message) : unavailable(message);
+        return { failed: advised(messageOf(cause)), isUnavailable: !isOfRequest(cause) };
       }
     },
-    close: () => void database.close(),
+    close: () => database.close(),
   };
 }
 
-export function unavailable(message: string): KitError {
-  return new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${message}`);
-}
-
-/** Whether it is the request, and not the database, that something is wrong with. */
 function isOfRequest(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const isError = error instanceof TypeError || error instanceof RangeError;
-  return isError || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/.test(code);
+  if (error instanceof TypeError || error instanceof RangeError) return true;
+  const { code = '' } = error as { readonly code?: string };
+  return /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/.test(code);
 }

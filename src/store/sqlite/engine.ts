@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { KitError } from '../../base/errors.ts';
@@ -16,9 +15,8 @@ import {
   type Mode,
   openExclusively,
   type Request,
-  unavailable,
+  type Said,
 } from './connection.ts';
-import type { Said } from './thread.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openEngine(options: StoreOptions): Promise<Engine> {
@@ -49,9 +47,11 @@ function queueOn(connection: Connection) {
   let running: Promise<unknown> = Promise.resolve();
   const run = async (requests: readonly Request[]) => {
     if (isClosed) throw unavailable('it is closed');
-    const outputs = connection.run(requests);
-    running = outputs.catch(() => {});
-    return outputs;
+    const said = connection.run(requests);
+    running = said;
+    const { outputs = [], failed, isUnavailable } = await said;
+    if (failed === undefined) return outputs;
+    throw isUnavailable ? unavailable(failed) : new Error(failed);
   };
   // What comes in one turn of the event loop goes together.
   const request = gathered(run, () => setImmediate());
@@ -66,6 +66,9 @@ function queueOn(connection: Connection) {
     },
   };
 }
+
+const unavailable = (why: string) =>
+  new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`);
 
 /** A connection on a thread of its own. */
 async function onThread(path: string, mode: Mode): Promise<Connection> {
@@ -82,23 +85,16 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
   let before = load();
   return {
     busy() {
-      const now = load();
-      const { utilization } = load(now, before);
-      before = now;
+      const { utilization } = load(before);
+      before = load();
       return utilization || 0; // not a number where no time has gone by
     },
-    async run(requests) {
+    run(requests) {
       answer = Promise.withResolvers();
       thread.postMessage(requests);
-      const { outputs = [], failed, isUnavailable } = await answer.promise;
-      if (failed === undefined) return outputs;
-      throw isUnavailable ? new KitError('STORE_UNAVAILABLE', failed) : new Error(failed);
+      return answer.promise;
     },
-    async close() {
-      const ended = once(thread, 'exit');
-      thread.postMessage('close');
-      await ended;
-    },
+    close: () => thread.terminate(), // which closes its database
   };
 }
 

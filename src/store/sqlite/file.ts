@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { KitError } from '../../base/errors.ts';
+import { KitError, messageOf } from '../../base/errors.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 
 /**
@@ -9,64 +9,56 @@ import { keyPathOf } from '../secrets/key-file.ts';
  *   of that, errors of SQLite say something else or nothing
  */
 export function isThere(path: string): boolean {
+  let stat: fs.Stats | undefined;
   try {
-    const stat = fs.statSync(path, { throwIfNoEntry: false });
-    if (!stat || stat.isFile()) return stat !== undefined;
+    stat = fs.statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
     const advice = 'run this as the user that the server runs as, or correct DATABASE_URL';
-    const message = `cannot look whether there is ${path} (${code}): ${advice}`;
-    throw new KitError('STORE_UNUSABLE', message, { cause });
+    throw unusable(`cannot look whether there is ${path} (${messageOf(cause)}): ${advice}`);
   }
-  const advice = 'put a file there, or set another path in DATABASE_URL';
-  throw new KitError('STORE_UNUSABLE', `${path} is not a file: ${advice}`);
+  if (stat?.isFile() === false)
+    throw unusable(`${path} is not a file: put a file there, or set another path in DATABASE_URL`);
+  return stat !== undefined;
 }
+
+const unusable = (message: string) => new KitError('STORE_UNUSABLE', message);
 
 export const replaced = (path: string, by = '') =>
   `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again; if it is gone, stop nothing yet: the process has it open, and docs/operating.md (Back up and restore) says how to copy it`;
 
-/** The files that a process has open; ` (deleted)` stands behind the name of one that is. */
-function filesOf(pid: string): string[] {
-  try {
-    return fs.readdirSync(`/proc/${pid}/fd`).map((fd) => fs.readlinkSync(`/proc/${pid}/fd/${fd}`));
-  } catch {
-    return []; // it is of another user, or has ended meanwhile
-  }
-}
-
 /** The process that has a log of a database open, and another file than the one in the place of the database. Only Linux tells. */
 function strangerTo(file: string): string | undefined {
   const processes = fs.existsSync('/proc/self/fd') ? fs.readdirSync('/proc') : [];
-  return processes.find((pid) => {
-    const files = /^\d+$/.test(pid) ? filesOf(pid) : [];
-    const names = files.map((one) => one.replace(' (deleted)', ''));
-    return !files.includes(file) && names.includes(`${file}-wal`) && names.includes(`${file}-shm`);
+  return processes.filter(Number).find((pid) => {
+    try {
+      const links = fs.readdirSync(`/proc/${pid}/fd`).map((fd) => fs.readlinkSync(`/proc/${pid}/fd/${fd}`));
+      const names = links.map((link) => link.replace(' (deleted)', '')); // of one that is deleted
+      return !links.includes(file) && names.includes(`${file}-wal`) && names.includes(`${file}-shm`);
+    } catch {
+      return false; // it is of another user, or has ended meanwhile
+    }
   });
 }
 
 /**
- * What is wrong with a database that another process has in use where it was, or that is missing or empty although something of it is there:
- * a server that began with it would have lost everything in silence, and SQLite would read the log of another file into it, or delete a log
- * without its database. Undefined if nothing is.
+ * Refuses a database that another process has in use where it was, or that is missing or empty although something of it is there: a server
+ * that began with it would have lost everything in silence, and SQLite would read the log of another file into it, or delete a log without
+ * its database. @throws KitError STORE_UNUSABLE
  */
-export function lossAt(path: string): string | undefined {
+export function refuseLoss(path: string): void {
   const isFile = isThere(path);
   const real = isFile ? fs.realpathSync(path) : resolve(path);
   const stranger = strangerTo(real);
-  if (stranger !== undefined) return replaced(path, ` by process ${stranger}`);
-  if (isFile && fs.statSync(path).size > 0) return undefined;
-  const log = `${real}-wal`;
-  const anew = 'to start with an empty database instead, stop the server, and';
-  if (fs.statSync(log, { throwIfNoEntry: false })?.size)
-    return `${path} is ${isFile ? 'empty' : 'not there'}, although its log is there (${log}), which may have acknowledged notifications that are in no other file: put the database back that the log is of; ${anew} move the log away`;
-  const key = keyPathOf(path);
-  if (isFile && fs.lstatSync(key, { throwIfNoEntry: false }))
-    return `${path} is empty, although there is a key for it (${key}), so a copy or a backup was cut short: put a whole copy there; ${anew} remove the file`;
-  return undefined;
+  if (stranger !== undefined) throw unusable(replaced(path, ` by process ${stranger}`));
+  if (isFile && fs.statSync(path).size > 0) return;
+  const rests = isFile ? [`${real}-wal`, keyPathOf(path)] : [`${real}-wal`];
+  const rest = rests.find((file) => fs.statSync(file, { throwIfNoEntry: false })?.size);
+  if (rest === undefined) return;
+  const what = `${path} is ${isFile ? 'empty' : 'not there'}, although ${rest} is there`;
+  const why = 'acknowledged notifications may be in no other file, or a copy was cut short';
+  const anew = `to start with an empty database instead, stop the server, and move ${rest} away`;
+  throw unusable(`${what}: ${why}: put the whole database back that it is of; ${anew}`);
 }
-
-const OTHERS = 0o007;
-const OWNER_ONLY = 0o600;
 
 /**
  * Creates the database with mode 0600, and its directory, whatever the umask; SQLite gives its log the same mode. One that everybody may read is closed to
@@ -75,16 +67,14 @@ const OWNER_ONLY = 0o600;
 export function closeToOthers(path: string): void {
   try {
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    fs.closeSync(fs.openSync(path, 'wx', OWNER_ONLY));
+    fs.closeSync(fs.openSync(path, 'wx', 0o600));
   } catch (error) {
     // An existing file is not opened here: closing it would drop SQLite's locks on it. SQLite meets other errors itself.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return;
   }
-  if (!isThere(path)) return; // a link that leads nowhere
-  const real = fs.realpathSync(path);
-  for (const file of [real, `${real}-wal`, `${real}-shm`]) {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const stat = fs.statSync(file, { throwIfNoEntry: false });
-    if (stat && stat.mode & OTHERS && stat.uid === process.getuid?.()) fs.chmodSync(file, OWNER_ONLY);
+    if (stat && stat.mode & 0o007 && stat.uid === process.getuid?.()) fs.chmodSync(file, 0o600);
   }
 }
 
@@ -99,6 +89,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     'other programs use it, and fuser lists them: wait for them, or end them',
   ],
   [/^database or disk is full/, 'make room on its disk'],
+  [/^EACCES|^EROFS/, 'this user may not write to it: correct its owner and mode'],
   [/^file is .*not a database|malformed/, 'restore a backup, or set another path in DATABASE_URL'],
 ];
 

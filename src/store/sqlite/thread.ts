@@ -1,29 +1,14 @@
 // A thread with a connection: the one that writes, or one for queries.
 import { parentPort, workerData } from 'node:worker_threads';
-import { isUnavailable, messageOf } from '../../base/errors.ts';
-import { type Connection, connectionOn, type Mode, type Request } from './connection.ts';
-
-/** What the thread says: that it is ready, or how requests ended. */
-export interface Said {
-  readonly outputs?: readonly unknown[];
-  readonly failed?: string;
-  readonly isUnavailable?: boolean;
-}
+import { messageOf } from '../../base/errors.ts';
+import { connectionOn, type Mode, type Request, type Said } from './connection.ts';
 
 const { path, mode } = workerData as { readonly path: string; readonly mode: Mode };
 const say = (said: Said) => parentPort?.postMessage({ said });
-const failure = (error: unknown): Said => ({ failed: messageOf(error), isUnavailable: isUnavailable(error) });
-let connection: Connection;
 try {
-  connection = connectionOn(path, mode);
+  const { run } = connectionOn(path, mode);
   say({});
+  parentPort?.on('message', async (requests: readonly Request[]) => say(await run(requests)));
 } catch (error) {
-  say(failure(error));
-  process.exit();
+  say({ failed: messageOf(error) });
 }
-parentPort?.on('message', async (requests: readonly Request[] | 'close') => {
-  if (requests !== 'close')
-    return say(await connection.run(requests).then((outputs) => ({ outputs }), failure));
-  await connection.close();
-  parentPort?.close();
-});
