@@ -91,8 +91,13 @@ async function drip(request: ClientRequest, body: Buffer): Promise<void> {
 /** The answers of a server that takes no notifications there. */
 const NOT_THERE: ReadonlySet<number> = new Set([404, 405]);
 
-/** Undefined if the receiver took the notification, or refused a broken one. */
-export function problemOf(answer: PostResult, fault: Fault | undefined): string | undefined {
+/** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */
+export function checkAnswer(answer: PostResult, fault: Fault | undefined): void {
+  const problem = problemOf(answer, fault);
+  if (problem !== undefined) throw new KitError('REPLAY_FAILED', problem);
+}
+
+function problemOf(answer: PostResult, fault: Fault | undefined): string | undefined {
   const { status } = answer;
   if (status === undefined) {
     const mayCutOff = fault === 'truncated' || fault === 'slow';

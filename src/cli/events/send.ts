@@ -40,7 +40,7 @@ export function addSend(events: Command): void {
 
 async function send(flags: Flags, command: Command): Promise<void> {
   // Loaded only here: the other commands for events need no HTTP client.
-  const { CHANGES_BODY, problemOf, sendNotification } = await import('../../replay/send-one.ts');
+  const { CHANGES_BODY, checkAnswer, sendNotification } = await import('../../replay/send-one.ts');
   const { wordOf } = await import('../../replay/receiver-client.ts');
   const config = configOf(command);
   const { fault, asIs, json, to = ownUrl(config) } = flags;
@@ -62,8 +62,7 @@ async function send(flags: Flags, command: Command): Promise<void> {
   const answered = { outcome: wordOf(answer), status, answer: answer.status ? answer.body : null, ms };
   const whole = { ...answered, fault: fault ?? null, body: `${body}` };
   await (json ? printJson(whole) : write(members(answered)));
-  const problem = problemOf(answer, fault);
-  if (problem !== undefined) throw new KitError('REPLAY_FAILED', problem);
+  checkAnswer(answer, fault);
 }
 
 function ownUrl({ HOST, PORT, WEBHOOK_PATH }: Config): URL {
