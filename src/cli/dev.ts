@@ -31,13 +31,8 @@ const LONGEST_LEASE_MS = 10_000;
 const DEBUGGING_MS = 600_000;
 const INSPECT_PORT = 9229;
 
-interface Flags extends GlobalFlags {
-  readonly tick?: true;
-  readonly seed?: number;
-  readonly inspect?: number | true;
-  readonly restarted?: true;
-  readonly again?: true;
-}
+type Switches = Partial<Record<'tick' | 'restarted' | 'again', true>>;
+type Flags = GlobalFlags & Switches & { seed?: number; inspect?: number | true };
 
 export function addDev(program: Command): void {
   const inspect = `take debuggers on this port of 127.0.0.1 (default: ${INSPECT_PORT})`;

@@ -14,22 +14,13 @@ export function addDoctor(program: Command): void {
         .argParser((text, before: readonly string[] = []) => [...before, receiverUrl(text).href])
         .conflicts('offline'),
     )
-    .addOption(
-      new Option('--alert', 'post a test message to ALERT_URL, and say how it was answered').conflicts(
-        'offline',
-      ),
-    )
+    .addOption(new Option('--alert', 'post a test message to ALERT_URL, too').conflicts('offline'))
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', '\nAfter a FAIL the exit code is 1. Run it as the user of the server.')
     .action(loadingOnly(doctor));
 }
 
-interface Flags {
-  readonly offline?: true;
-  readonly url?: readonly string[];
-  readonly alert?: true;
-  readonly json?: true;
-}
+type Flags = { offline?: true; url?: readonly string[]; alert?: true; json?: true };
 
 function doctor(flags: Flags, command: Command) {
   const { offline: isOffline = false, url: urls = [], alert: isAlertTried = false } = flags;

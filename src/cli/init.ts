@@ -27,10 +27,7 @@ async function init(dir: string, flags: { recipe?: string; kit?: string }): Prom
   const done = [...files].map(([path, what]) => `  ${what.padEnd(10)}  ${line(path)}\n`).join('');
   await print(`In ${line(folder)}:\n${done}`);
   if (byHand.length > 0) await print(`By hand:\n${byHand.map((what) => `  ${line(what)}\n`).join('')}`);
-  const runs = [
-    ...(scripts.includes('test') ? ['test'] : []),
-    ...(scripts.includes('dev') ? ['run dev'] : []),
-  ];
+  const runs = ['test', 'dev'].filter((name) => scripts.includes(name)).map((name) => `run ${name}`);
   const next = ['install', ...runs].map((command) => `  ${manager} ${command}`);
   const enter = folder === cwd ? [] : [`  cd '${line(relative(cwd, folder))}'`];
   await print(['Now:', ...enter, ...next].join('\n'));

@@ -1,29 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
 import { KitError, messageOf } from '../base/errors.ts';
-
-/** In bytes, four times the largest limit of a receiver: a device or a pipe may be endless. */
-const LONGEST = 64 * 1024 * 1024;
 
 /**
  * Reads a whole file, or all of stdin.
  * @param file `-` or none: stdin
  * @param what its name in error messages
- * @throws KitError INPUT_INVALID if it cannot be read, or is too long
+ * @throws KitError INPUT_INVALID if it cannot be read
  */
 export async function readInput(file: string | undefined, what: string): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let length = 0;
   try {
-    for await (const piece of isStdin(file) ? process.stdin : createReadStream(file)) {
-      pieces.push(piece);
-      length += piece.length;
-      if (length > LONGEST) throw new RangeError(`it is longer than ${LONGEST} bytes`);
-    }
+    return await buffer(isStdin(file) ? process.stdin : createReadStream(file));
   } catch (cause) {
     throw new KitError('INPUT_INVALID', `cannot read ${what}: ${messageOf(cause)}`, { cause });
   }
-  return Buffer.concat(pieces);
 }
 
 function isStdin(file: string | undefined): file is '-' | undefined {

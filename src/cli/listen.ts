@@ -52,7 +52,7 @@ export function addListen(program: Command): void {
     .option('--limit <number>', 'end after so many', wholeNumber(1))
     .option('--json', 'print recordings');
   const described = 'a filter as in hookkit events list';
-  command.option('--kind <text>', described, kindOrGroup);
+  command.option('--kind <text>', described, (text) => kinds(text) && text);
   for (const name of FILTERS) command.option(`--${name} <text>`, described);
   command.addHelpText('after', HELP).action(listen);
 }
@@ -61,11 +61,6 @@ function adminUrl(text: string): URL {
   const url = httpUrlOf(text.replace(/\/*$/, '/'));
   const isWhole = url?.search === '' && url.hash === '';
   return valid(isWhole ? url : undefined, 'a URL such as https://hooks.example.com/, without a password');
-}
-
-function kindOrGroup(text: string): string {
-  kinds(text);
-  return text;
 }
 
 async function listen(flags: Flags, command: Command): Promise<void> {

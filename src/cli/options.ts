@@ -34,20 +34,11 @@ export function probability(text: string): number {
 }
 
 /** A length of time, `90s` or `10m`, in milliseconds. */
-export function lengthOfTime(text: string): number {
-  return valid(durationOf(text), 'a number with ms, s, m, h, d or w, such as 10m');
-}
-
-/** How long to wait, in milliseconds. No timer of Node runs for 25 days. */
-export function waitingTime(text: string): number {
-  const ms = lengthOfTime(text);
-  return valid(ms <= 24 * 86_400_000 ? ms : undefined, 'at most 24d');
-}
+export const lengthOfTime = (text: string): number =>
+  valid(durationOf(text), 'a number with ms, s, m, h, d or w, such as 10m');
 
 /** A moment as people write it, in milliseconds since the epoch. */
-export function moment(text: string): number {
-  return valid(momentOf(text, systemClock.now()), MOMENTS);
-}
+export const moment = (text: string): number => valid(momentOf(text, systemClock.now()), MOMENTS);
 
 /**
  * The URL of a receiver.
@@ -61,15 +52,12 @@ export function receiverUrl(text: string): URL {
 }
 
 /** The id of an event. */
-export function idOfEvent(text: string): string {
-  return valid(isEventId(text) ? text : undefined, 'an id as `hookkit events list` shows it');
-}
+export const idOfEvent = (text: string): string =>
+  valid(isEventId(text) ? text : undefined, 'an id as `hookkit events list` shows it');
 
 /** A media or channel. Events that belong to neither have a resource of their own, `event:ID`. */
-export function resource(text: string): string {
-  const must = 'media:ID or channel:ID, as `hookkit events list` shows it';
-  return valid(RESOURCE.test(text) ? text : undefined, must);
-}
+export const resource = (text: string): string =>
+  valid(RESOURCE.test(text) ? text : undefined, 'media:ID or channel:ID, as `hookkit events list` shows it');
 
 /** The options of a filter. */
 export type FilterFlags = Omit<EventFilter, 'ids'> & { id?: readonly string[] };

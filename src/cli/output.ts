@@ -64,13 +64,11 @@ export function say(text: string): void {
   process.stderr.write(visible(`${text}\n`));
 }
 
-type JsonFlag = { readonly json?: true };
-
 /**
  * Prints findings as they come, a line each, or all as JSON at the end.
  * @throws KitError CHECK_FAILED if a check failed
  */
-export async function printFindings(found: AsyncIterable<Finding>, { json }: JsonFlag): Promise<void> {
+export async function printFindings(found: AsyncIterable<Finding>, { json }: { json?: true }): Promise<void> {
   const findings: Finding[] = [];
   for await (const finding of found) {
     findings.push(finding);

@@ -18,9 +18,8 @@ export function addResume(program: Command): void {
 }
 
 async function pause({ reason }: { readonly reason: string }, command: Command): Promise<void> {
-  await withDatabase(configOf(command), (store) =>
-    store.queue.pause({ reason, by: `${userName()}@${hostname()}` }),
-  );
+  const by = `${userName()}@${hostname()}`;
+  await withDatabase(configOf(command), (store) => store.queue.pause({ reason, by }));
   await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
 }
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
-import type { Quarantined, StoreReader } from '../store/event-store.ts';
+import type { Quarantined } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';
 import { configOf, moment } from './options.ts';
@@ -49,26 +49,20 @@ async function drop({ webhook, before, all, json }: Flags, command: Command): Pr
 async function list({ webhook, json }: Flags, command: Command): Promise<void> {
   await withReader(configOf(command), async (store) => {
     const rows: string[][] = [];
-    for await (const entry of entriesOf(store, webhook)) {
-      const shown = unprovenJson(entry);
-      const { received_at, webhook_id, kind, resource, event_time, source } = shown;
-      // One at a time: all bodies together may not fit into memory.
-      if (json) await writeOn(`${JSON.stringify(shown)}\n`);
-      else rows.push([received_at, webhook_id, kind, resource, event_time ?? '-', source]);
+    // A page at a time: all bodies together may not fit into memory.
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page: readonly Quarantined[] = await store.quarantine.entries({ webhook, after });
+      after = page.at(-1)?.seq;
+      for (const shown of page.map(unprovenJson)) {
+        const { received_at, webhook_id, kind, resource, event_time, source } = shown;
+        if (json) await writeOn(`${JSON.stringify(shown)}\n`);
+        else rows.push([received_at, webhook_id, kind, resource, event_time ?? '-', source]);
+      }
     }
     if (json) return;
     if (rows.length === 0) return print('nothing is in quarantine');
     await write(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
   });
-}
-
-/** The entries in the order in which they came, read a page at a time. */
-async function* entriesOf(store: StoreReader, webhook: string | undefined): AsyncGenerator<Quarantined> {
-  let page = await store.quarantine.entries({ webhook });
-  while (page.length > 0) {
-    yield* page;
-    page = await store.quarantine.entries({ webhook, after: page.at(-1)?.seq });
-  }
 }
 
 async function admit({ webhook, json }: Flags, command: Command): Promise<void> {

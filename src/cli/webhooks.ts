@@ -7,7 +7,7 @@ import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import type { Config } from '../config.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
-import { ifThere, sentBack, WebhooksClient } from '../provider/index.ts';
+import { ifThere, ProviderError, sentBack, WebhooksClient } from '../provider/index.ts';
 import { admitWaiting } from '../receiver/admissions.ts';
 import * as registering from '../rotation/create-and-delete.ts';
 import { keepingMark, rotate } from '../rotation/rotate.ts';
@@ -177,9 +177,7 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
     const waiting = await store.quarantine.size({ webhook: id });
     const admitted = Math.max(here, before - waiting); // a server that runs admits some of them
     if (waiting > 0)
-      say(
-        `still in quarantine, not verified by this secret: ${plural(waiting, 'notification')} of webhook ${id}`,
-      );
+      say(`still in quarantine, as this secret does not verify them: ${plural(waiting, 'notification')}`);
     const retired = { retired: ends.length, others_until: isoOrNull(ends.at(-1)) };
     if (json) return printJson({ id, stored: true, ...(replace && retired), admitted, waiting });
     await print(`the secret of webhook ${id} is stored; ${plural(admitted, 'notification')} admitted`);
@@ -193,15 +191,10 @@ async function rotateSecret(id: string, { grace: graceMs, json }: Retirement, co
   const client = webhooksClient(config);
   const again = `run npx hookkit webhooks rotate ${id} again, and it continues from here`;
   await withDatabase(config, async (store) => {
-    let isBegun = false;
-    const onStep = (step: string) => {
-      isBegun = true;
-      say(step);
-    };
     const rotated = await interruptible(again, (signal) =>
-      rotate(id, { client, store, clock: systemClock, graceMs, signal, onStep }),
+      rotate(id, { client, store, clock: systemClock, graceMs, signal, onStep: say }),
     ).catch((error) => {
-      if (isBegun) say(`the rotation is not complete: ${again}`);
+      if (error instanceof ProviderError) say(again);
       throw error;
     });
     const until = isoOrNull(rotated.oldSecretUntil);

@@ -12,21 +12,15 @@ import { say } from './output.ts';
 /** How long timers and promises that handlers left behind may still tell of their errors. */
 const LEFT_BEHIND_MS = 1000;
 
-/** What a command needs to run handlers. */
-export interface HandlersHere {
-  readonly app: RunningApp;
-  /** goes to stderr, as stdout is for data */
-  readonly log: Logger;
-}
-
 /**
  * Loads the handlers and opens their app, and closes it after the work. The process ends soon afterwards.
  * @param store of which the app reads states
+ * @param work gets a log that goes to stderr, as stdout is for data
  */
 export async function withHandlers<T>(
   config: Config,
   store: { readonly queue: Pick<Queue, 'state' | 'states'> },
-  work: (here: HandlersHere) => Promise<T>,
+  work: (here: { readonly app: RunningApp; readonly log: Logger }) => Promise<T>,
 ): Promise<T> {
   const log = pino({ level: config.LOG_LEVEL, ...logFormat }, process.stderr);
   const guard = guardProcess(log);

@@ -32,13 +32,13 @@ const MOST_BEFORE = 10;
 /** The events that ended otherwise than expected, in the order in which they were received. */
 export function differences(
   events: readonly RecordedEvent[],
-  ends: Endings,
+  endings: Endings,
   expectOf: (event: RecordedEvent) => PartOfEnd | undefined = ({ expect }) => expect,
 ): Difference[] {
   const earlier = new Map<string, readonly string[]>();
   return events.flatMap((event) => {
     const { place, id, kind, resource } = event;
-    const end = ends.get(id) ?? {};
+    const end = endings.get(id) ?? {};
     const before = earlier.get(resource) ?? [];
     const reason = end.reason === undefined ? '' : `: ${end.reason}`;
     earlier.set(resource, [...before, `${place}: ${kind} ${end.status}${reason}`].slice(-MOST_BEFORE));
@@ -46,15 +46,8 @@ export function differences(
     const differing = namesOf(expected).filter((name) => !isDeepStrictEqual(expected[name], end[name]));
     if (differing.length === 0) return [];
     const told = differing.includes('status') ? [...differing, 'reason' as const] : differing;
-    return {
-      place,
-      id,
-      kind,
-      resource,
-      expected: picked(expected, differing),
-      came: picked(end, told),
-      before,
-    };
+    const ends = { expected: picked(expected, differing), came: picked(end, told) };
+    return { place, id, kind, resource, ...ends, before };
   });
 }
 

@@ -22,17 +22,14 @@ export interface Export {
   readonly signal?: AbortSignal;
 }
 
-/** How many events an export wrote, and left out because their bodies were pruned. */
-export interface Exported {
-  readonly exported: number;
-  readonly pruned: number;
-}
-
-/** Writes events as a recording, in the order in which they were received, in constant memory. */
+/**
+ * Writes events as a recording, in the order in which they were received, in constant memory.
+ * @returns how many it wrote, and how many it left out because their bodies were pruned
+ */
 export async function exportRecording(
   store: StoreReader,
   { filter, write, redactKey, listener = UNWATCHED, signal = UNINTERRUPTED }: Export,
-): Promise<Exported> {
+) {
   const redact = redactKey ? redactor(redactKey) : (recorded: RecordedNotification) => recorded;
   using stage = listener.begin('exported');
   const upTo = await store.queue.lastSeq();

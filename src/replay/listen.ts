@@ -62,7 +62,7 @@ export async function* pagesOf(listening: Listening) {
   let pause = growingPause(listening);
   let waitS = 0; // the first answer comes at once, and says that the connection stands
   while (!signal.aborted) {
-    const page = await pageOf(listening, { after, limit, waitS });
+    const page = await pageOf({ ...listening, after, limit, waitS });
     if (signal.aborted) return;
     if (typeof page === 'string') {
       await pause(`no connection to ${from.href}: ${page}`);
@@ -80,33 +80,23 @@ export async function* pagesOf(listening: Listening) {
   }
 }
 
-interface Asked {
-  readonly after: string;
-  readonly limit: number;
-  readonly waitS: number;
-}
-
 /** Recordings with their cursors, where the next page begins, and about how many events come behind; or why there is no page just now. */
-async function pageOf(listening: Listening, { after, limit, waitS }: Asked) {
-  const { from, token, filters, signal } = listening;
+async function pageOf(asking: Listening & { readonly limit: number; readonly waitS: number }) {
+  const { from, token, filters, signal, after, limit, waitS } = asking;
   const url = new URL('api/received', from);
   url.search = `${new URLSearchParams({ ...filters, after, limit: `${limit}`, wait: `${waitS}` })}`;
   const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
   const abort = AbortSignal.any([signal, timeLimit(waitS * 1000 + ANSWER_MS)]);
-  const asked = fetch(url, { headers, redirect: 'manual', signal: abort }).then(async (answer) => {
-    const [cursor, behind] = ['X-Cursor', 'X-Behind'].map((name) => answer.headers.get(name));
-    return {
-      status: answer.status,
-      cursor,
-      behind: Number(behind),
-      body: await bodyTextOf(answer, LONGEST_PAGE),
-    };
-  });
+  const asked = fetch(url, { headers, redirect: 'manual', signal: abort }).then(async (answer) => ({
+    status: answer.status,
+    cursor: answer.headers.get('X-Cursor') ?? '',
+    behind: Number(answer.headers.get('X-Behind')),
+    body: await bodyTextOf(answer, LONGEST_PAGE),
+  }));
   const answer = await asked.catch(whyUnreachable);
   if (typeof answer === 'string') return answer;
-  const { status, body, cursor, behind } = answer;
-  if (status === 200 && cursor && CURSOR.test(cursor))
-    return { lines: body.split('\n').slice(0, -1), cursor, behind };
+  const { status, body, ...next } = answer;
+  if (status === 200 && CURSOR.test(next.cursor)) return { lines: body.split('\n').slice(0, -1), ...next };
   const said = refusalReasonOf({ type: 'answered', status, body });
   const why = `it answered ${status}${said === undefined ? '' : ` (${said})`}${ADVICE[status] ?? ''}`;
   if (status >= 500 || status === 429) return why;

@@ -5,9 +5,6 @@ import { visibleLine } from '../base/text.ts';
 import { keyOf } from '../notification/token.ts';
 import type { WebhookSecret } from '../store/event-store.ts';
 
-/** The answer of a receiver, or why there was none. */
-export type Answer = PostResult;
-
 export type NotificationRequest = Pick<Post, 'body' | 'timeoutMs' | 'writeBody'> & { readonly token: string };
 
 /** Posts notifications to one receiver, as the provider does, until it is disposed of. */
@@ -19,7 +16,7 @@ export class ReceiverClient {
     this.#url = url;
   }
 
-  post({ token, ...request }: NotificationRequest): Promise<Answer> {
+  post({ token, ...request }: NotificationRequest): Promise<PostResult> {
     const headers = {
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(request.body)),
@@ -34,7 +31,7 @@ export class ReceiverClient {
 }
 
 /** An answer in a word: `accepted`, `duplicate`, another status, or `failed: ...` if there was none. */
-export function wordOf(answer: Answer): string {
+export function wordOf(answer: PostResult): string {
   if (answer.status === undefined) return `failed: ${answer.error}`;
   if (answer.status !== 200) return String(answer.status);
   const { status } = Object(jsonOf(answer.body));
@@ -42,7 +39,7 @@ export function wordOf(answer: Answer): string {
 }
 
 /** Why a receiver refused a notification, if its answer says so. */
-export function refusalReasonOf(answer: Answer): string | undefined {
+export function refusalReasonOf(answer: PostResult): string | undefined {
   if (answer.status === undefined || answer.status === 200) return undefined;
   const { error } = Object(jsonOf(answer.body));
   return typeof error === 'string' ? visibleLine(error) : undefined;

@@ -99,30 +99,13 @@ const time = z.iso.datetime({ offset: true }).transform(Date.parse).optional().c
 const postData = z.object({ mimeType: text, text, encoding: text }).nullish();
 const harEntry = z.object({ startedDateTime: time, request: z.object({ method: z.string(), postData }) });
 
-/** A request that ngrok's agent captured, as an entry of HAR. `raw` is the whole request, with its head. */
-const ngrokRequest = z
-  .object({
-    start: time,
-    request: z.object({
-      method: z.string(),
-      headers: z.record(z.string(), z.array(z.string())).nullish(),
-      raw: z.base64(),
-    }),
-  })
-  .transform(({ start: startedDateTime, request: { method, headers, raw } }) => {
-    const bytes = Buffer.from(raw, 'base64');
-    const text = bytes.toString('base64', bytes.indexOf('\r\n\r\n') + 4);
-    const postData = { mimeType: headers?.['Content-Type']?.[0], text, encoding: 'base64' };
-    return { startedDateTime, request: { method, postData } };
-  });
-
 type PlacedLine = ReadLine & { readonly place: string };
 
 /** The captured requests that post JSON. Their headers are left aside: a replay signs again. */
-function captured(entries: readonly unknown[], schema: z.ZodType<z.infer<typeof harEntry>>): PlacedLine[] {
+function captured(entries: readonly unknown[]): PlacedLine[] {
   return entries.flatMap((entry, index) => {
     const place = `entry ${index + 1}`;
-    const { data, error } = schema.safeParse(entry);
+    const { data, error } = harEntry.safeParse(entry);
     if (!data) return { place, problem: problemIn(error) };
     const { startedDateTime, request } = data;
     const { mimeType, text, encoding } = request.postData ?? {};
@@ -138,21 +121,17 @@ function captured(entries: readonly unknown[], schema: z.ZodType<z.infer<typeof 
 const timeOf = (line: ReadLine) => (line.problem === undefined ? line.recorded.receivedAt : 0);
 const byTime = (one: ReadLine, other: ReadLine) => timeOf(one) - timeOf(other);
 
-/** What a file holds that is no line an event: captures of other tools, a list, or indented payloads one after the other. */
+/** What a file holds that is no line an event: a HAR file, a list, or indented payloads one after the other. */
 function entriesOf(file: string): PlacedLine[] {
   const value = jsonOf(file);
-  const { log, requests } = Object(value);
-  if (Array.isArray(log?.entries)) return captured(log.entries, harEntry).toSorted(byTime);
-  // ngrok lists the newest first.
-  if (Array.isArray(requests)) return captured(requests, ngrokRequest).toReversed().toSorted(byTime);
+  const { log } = Object(value);
+  if (Array.isArray(log?.entries)) return captured(log.entries).toSorted(byTime);
   const values = value === undefined ? file.split(/\n(?=[[{])/).flatMap(jsonOf) : [value].flat();
-  return values.map((one, index) => {
-    return { place: `entry ${index + 1}`, ...parseLine(JSON.stringify(one) ?? '') };
-  });
+  return values.map((one, index) => ({ place: `entry ${index + 1}`, ...parseLine(JSON.stringify(one)) }));
 }
 
 /** The first line of such a file. */
-const NO_LINE_OF_ITS_OWN = /^(\[|\{\s*"(log|uri|requests)"|\{(.*[[{,])?$)/;
+const NO_LINE_OF_ITS_OWN = /^(\[|\{\s*"log"|\{(.*[[{,])?$)/;
 
 /**
  * Reads a recording, a line at a time, or a file of another form as a whole.
@@ -186,27 +165,24 @@ async function wholeOf(first: string | undefined, lines: AsyncIterable<string | 
 
 /** Splits bytes into lines; one that is not UTF-8 is undefined. Only one is in memory at a time. @throws Error if one is too long */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string | undefined> {
-  for await (const line of splitAtNewlines(chunks)) {
-    const bytes = Buffer.from(line, 'latin1');
-    yield isUtf8(bytes) ? bytes.toString() : undefined;
-  }
-}
-
-const MIB = 1024 * 1024;
-/** No recording has a longer line: a file of another sort must not fill the memory. */
-const LONGEST = 48 * MIB;
-
-/** Yields lines in which each character is a byte: a character of UTF-8 may lie in two chunks. */
-async function* splitAtNewlines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let line = '';
+  let line = ''; // in which each character is a byte: a character of UTF-8 may lie in two chunks
   for await (const chunk of chunks) {
     const [end, ...starts] = chunk.toString('latin1').split('\n');
     line += end;
     if (line.length > LONGEST) throw new Error(`a line is longer than ${LONGEST / MIB} MiB`);
     for (const start of starts) {
-      yield line;
+      yield textOf(line);
       line = start;
     }
   }
-  yield line;
+  yield textOf(line);
 }
+
+function textOf(line: string): string | undefined {
+  const bytes = Buffer.from(line, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : undefined;
+}
+
+const MIB = 1024 * 1024;
+/** No recording has a longer line: a file of another sort must not fill the memory. */
+const LONGEST = 48 * MIB;

@@ -2,9 +2,10 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
+import type { PostResult } from '../base/poster.ts';
 import { signNotification, unsignedToken } from '../notification/token.ts';
 import { readBody } from './compose.ts';
-import { type Answer, type NotificationRequest, ReceiverClient } from './receiver-client.ts';
+import { type NotificationRequest, ReceiverClient } from './receiver-client.ts';
 
 /** A way in which a notification is broken; a receiver must refuse each of them. */
 export type Fault = 'forged' | 'alg-none' | 'tampered' | 'iat' | 'oversized' | 'truncated' | 'slow';
@@ -26,10 +27,7 @@ const ANSWER_MS = 10_000;
 const SLOW_ANSWER_MS = 120_000;
 
 /** Signs one notification and sends it. @throws KitError INPUT_INVALID if the fault needs a body that is a JSON object */
-export async function sendNotification(
-  body: Buffer,
-  { to, ...breaking }: Sending,
-): Promise<{ readonly answer: Answer; readonly ms: number }> {
+export async function sendNotification(body: Buffer, { to, ...breaking }: Sending) {
   using client = new ReceiverClient(to);
   const timeoutMs = breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS;
   const began = systemClock.monotonic();
@@ -94,12 +92,12 @@ async function drip(request: ClientRequest, body: Buffer): Promise<void> {
 const NOT_THERE: ReadonlySet<number> = new Set([404, 405]);
 
 /** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */
-export function checkAnswer(answer: Answer, fault: Fault | undefined): void {
+export function checkAnswer(answer: PostResult, fault: Fault | undefined): void {
   const problem = problemOf(answer, fault);
   if (problem !== undefined) throw new KitError('REPLAY_FAILED', problem);
 }
 
-function problemOf(answer: Answer, fault: Fault | undefined): string | undefined {
+function problemOf(answer: PostResult, fault: Fault | undefined): string | undefined {
   const { status } = answer;
   if (status === undefined) {
     const mayCutOff = fault === 'truncated' || fault === 'slow';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
-import { moment, resource, waitingTime, wholeNumber } from '../../src/cli/options.ts';
+import { lengthOfTime, moment, resource, wholeNumber } from '../../src/cli/options.ts';
 import { callCli, refusalIn, runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -43,7 +43,7 @@ test.each(wrong)('hookkit %s is refused with 2, and says what is wrong', async (
 
 test.each<[(text: string) => unknown, string, RegExp]>([
   [wholeNumber(1), '0', /whole number from 1/],
-  [waitingTime, '25d', /at most 24d/],
+  [lengthOfTime, '25', /a number with ms, s, m/],
   [moment, '2026-02-30', /It must be a time: 2026-11-19/],
   [resource, 'UUhbHm6C', /media:ID or channel:ID/],
 ])('%p refuses %j as a value, and says what it takes', (parse, text, told) => {

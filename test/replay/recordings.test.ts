@@ -131,27 +131,6 @@ test.each([0, 2])('takes each POST of JSON in a HAR file, when it is indented by
   ]);
 });
 
-test('takes what ngrok captured, the oldest first, and tells what it has cut off', async () => {
-  const captured = (start: string, method: string, body: string) => {
-    const raw = Buffer.from(`${method} / HTTP/1.1\r\nHost: hooks.example.com\r\n\r\n${body}`).toString(
-      'base64',
-    );
-    const request = { method, uri: '/', headers: { 'Content-Type': ['application/json'] }, raw };
-    return { id: '5', start: `2026-11-19T20:32:${start}-08:00`, request, response: null };
-  };
-  const requests = [
-    captured('08', 'POST', payload('newest').slice(0, 20)),
-    captured('07', 'POST', payload('later')),
-    captured('07', 'POST', payload('first')),
-    captured('06', 'GET', ''),
-  ];
-  expect(await readAll(JSON.stringify({ uri: '/api/requests/http', requests }))).toEqual([
-    ['entry 1', 'its body is not a JSON object in UTF-8'],
-    ['entry 3', payload('first')],
-    ['entry 2', payload('later')],
-  ]);
-});
-
 test('takes lists and indented payloads, when a file has no line for each of them', async () => {
   const all = [payload('fünf [{'), payload('two'), payload('three')];
   const values = all.map((text) => JSON.parse(text));

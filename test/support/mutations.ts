@@ -81,21 +81,21 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       'test/receiver/service.test.ts: is admitted and handled, when another process stores its secret',
   },
   'never lost: in a full quarantine the network or webhook that holds most gives way': {
-    file: 'src/store/quarantine/room.ts',
-    original: 'one.bytes >= twentieth',
-    mutant: 'one.bytes > maxBytes',
+    file: 'src/store/quarantine/quarantine.ts',
+    original: 'share.bytes >= twentieth',
+    mutant: 'share.bytes > maxBytes',
     noticedBy: 'test/store/quarantine.test.ts: that has most',
   },
   'never lost: a tenth of the quarantine is for webhooks that have a stored secret': {
-    file: 'src/store/quarantine/room.ts',
+    file: 'src/store/quarantine/quarantine.ts',
     original: 'held.ours <= maxBytes / 10',
     mutant: 'held.ours < 0',
     noticedBy: 'test/store/quarantine.test.ts: leaves a tenth of the room',
   },
   'an ack never waits: room in the quarantine is made in steps, between which acks commit': {
-    file: 'src/store/quarantine/room.ts',
-    original: '{ ...most, limit: STEP }',
-    mutant: '{ ...most, limit: 1e6 }',
+    file: 'src/store/quarantine/quarantine.ts',
+    original: '{ ...share, before, limit: STEP }',
+    mutant: '{ ...share, before, limit: 1e6 }',
     noticedBy: 'test/store/quarantine.test.ts: records acks, while room is made',
   },
   'never lost: what retention empties keeps its identity, so that a repeat is a duplicate': {

@@ -20,7 +20,7 @@ export function addListAndShow(events: Command): void {
   events
     .command('show')
     .description(
-      'Show one event with its payload, its finished steps, all its attempts, and the state of its media or channel.',
+      'Show one event with its payload, steps, all attempts, and the state of its media or channel.',
     )
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it', idOfEvent)
     .option('--json', 'print a JSON object; its `history` has the attempts')

@@ -26,14 +26,10 @@ Examples:
   npx hookkit events replay --kind channels --since 2026-11-19T12:00 --until 2026-11-19T18:00 --dry-run
   npx hookkit events replay --to http://127.0.0.1:3000/webhooks/media --from production.ndjson --as-new`;
 
-interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation {
-  readonly all?: true;
-  readonly dryRun?: true;
-  readonly json?: true;
-  readonly allowEmpty?: true;
+type Switches = Partial<Record<'all' | 'dryRun' | 'json' | 'allowEmpty' | 'resetSteps' | 'run', true>>;
+
+interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation, Switches {
   readonly timeout?: number;
-  readonly resetSteps?: true;
-  readonly run?: true;
   readonly to?: URL;
   readonly from?: string;
   readonly secretFile?: string;
@@ -50,7 +46,7 @@ export function addReplay(events: Command): void {
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
     .addOption(new Option('--all', 'replay every event of the database').conflicts(options.FILTER_FLAGS))
-    .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.waitingTime)
+    .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.lengthOfTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .option('--json', 'print the result as JSON')
     .optionsGroup('To the handlers:')
@@ -165,20 +161,17 @@ async function overHttp({ config, flags, filter }: Replay, to: URL): Promise<voi
   await interruptible(advice, async (signal) => {
     const how = { ...flags, to, seed, keys, timeoutMs, listener: onStderr, signal };
     const recording = from === '-' ? process.stdin : from;
-    const answers = recording
+    const { counts, sent, pruned, unwanted } = recording
       ? await replayOverHttp(await recordingSource(recording, { filter, isReadTwice: asNew, signal }), how)
       : await withReader(config, (store) => replayOverHttp(databaseSource(store, filter), how));
-    const counts = countTable(['answer', 'notifications'], answers.counts);
-    if (signal.aborted) say(`sent and answered: ${plural(answers.sent, 'notification')}\n${counts}`);
+    const shown = countTable(['answer', 'notifications'], counts);
+    if (signal.aborted) say(`sent and answered: ${plural(sent, 'notification')}\n${shown}`);
     signal.throwIfAborted();
-    if (answers.counts.size === 0) refuseNothing(flags, answers.pruned);
-    if (answers.pruned > 0) say(`left out, as pruned: ${plural(answers.pruned, 'event')}`);
-    await (flags.json ? printJson(Object.fromEntries(answers.counts)) : write(counts));
-    if (answers.unwanted > 0)
-      throw new KitError(
-        'REPLAY_FAILED',
-        `not answered with 200: ${plural(answers.unwanted, 'notification')}`,
-      );
+    if (counts.size === 0) refuseNothing(flags, pruned);
+    if (pruned > 0) say(`left out, as pruned: ${plural(pruned, 'event')}`);
+    await (flags.json ? printJson(Object.fromEntries(counts)) : write(shown));
+    if (unwanted > 0)
+      throw new KitError('REPLAY_FAILED', `not answered with 200: ${plural(unwanted, 'notification')}`);
   });
 }
 

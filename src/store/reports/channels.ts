@@ -1,4 +1,4 @@
-import type { Db } from '../dialect.ts';
+import { type Db, one } from '../dialect.ts';
 import type { EventId } from '../stored.ts';
 
 export type ChannelState = 'active' | 'idle';
@@ -27,18 +27,16 @@ export interface Channels {
   readonly channels: readonly Channel[];
 }
 
-const sumsByState = 'SELECT state, count(*) AS n FROM channels GROUP BY state';
+const COUNTS = `SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'idle') AS idle
+  FROM channels`;
 const AFTER_CHANNEL =
   '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)';
 
 /** Live channels by their states, the latest change first. */
 export async function channels(db: Db, { state, after, limit }: ChannelPage): Promise<Channels> {
-  const sums = await db.all<{ state: string; n: number }>(sumsByState);
-  const sumOf = (name: string) => Number(sums.find((sum) => sum.state === name)?.n ?? 0);
-  const counts = { active: sumOf('active'), idle: sumOf('idle') };
-  const ofState = state === undefined ? 'true' : 'state = $state';
+  const counts = await one<Channels['counts']>(db, COUNTS);
   const place = after === undefined ? 'true' : AFTER_CHANNEL;
-  const sql = `SELECT resource, site_id, state, since, event FROM channels WHERE ${ofState} AND ${place}
+  const sql = `SELECT resource, site_id, state, since, event FROM channels WHERE state = coalesce($state, state) AND ${place}
     ORDER BY since DESC, resource DESC LIMIT $limit`;
   return { counts, channels: await db.all<Channel>(sql, { state, after, limit }) };
 }

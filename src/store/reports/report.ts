@@ -103,40 +103,38 @@ const MOST_REFUSALS = 1000;
 
 /** What processes report of themselves, for lists and charts. No event depends on it. */
 export function reportOperations(d: Dialect) {
-  const key = 'minute, instance, subscriber, kind, result';
-  const add = insert(
-    d,
-    'stats',
-    'minute bigint, instance text, subscriber text, kind text, result text, count bigint, ms double precision, slowest double precision',
-    `ON CONFLICT (${key}) DO UPDATE SET count = stats.count + excluded.count, ms = stats.ms + excluded.ms,
-      slowest = CASE WHEN excluded.slowest > stats.slowest THEN excluded.slowest ELSE stats.slowest END`,
-  );
+  const counts =
+    'minute bigint, instance text, subscriber text, kind text, result text, count bigint, ms double precision, slowest double precision';
+  const sum = `ON CONFLICT (minute, instance, subscriber, kind, result) DO UPDATE SET count = stats.count + excluded.count,
+    ms = stats.ms + excluded.ms,
+    slowest = CASE WHEN excluded.slowest > stats.slowest THEN excluded.slowest ELSE stats.slowest END`;
+  const add = insert(d, 'stats', counts, sum);
   const see = `INSERT INTO instances (name, started_at, version, running, kinds, clock_at, seen_at)
     VALUES ($name, $started_at, $version, $running, $kinds, $now, ${d.now}) ON CONFLICT (name, started_at)
     DO UPDATE SET running = excluded.running, clock_at = excluded.clock_at, seen_at = excluded.seen_at`;
-  const refuse = insert(
-    d,
-    'refusals',
-    'reason text, webhook_id text, network text, first_at bigint, last_at bigint, count bigint, in_a_row bigint, row_since bigint',
-    `ON CONFLICT (reason, webhook_id, network) DO UPDATE SET last_at = excluded.last_at, count = refusals.count + excluded.count,
-      in_a_row = refusals.in_a_row + excluded.in_a_row, row_since = coalesce(refusals.row_since, excluded.row_since)`,
-  );
+  const refused =
+    'reason text, webhook_id text, network text, first_at bigint, last_at bigint, count bigint, in_a_row bigint, row_since bigint';
+  const again = `ON CONFLICT (reason, webhook_id, network) DO UPDATE SET last_at = excluded.last_at,
+    count = refusals.count + excluded.count, in_a_row = refusals.in_a_row + excluded.in_a_row,
+    row_since = coalesce(refusals.row_since, excluded.row_since)`;
+  const refuse = insert(d, 'refusals', refused, again);
   const forget = `DELETE FROM refusals WHERE last_at < (SELECT last_at FROM refusals ORDER BY last_at DESC
     LIMIT 1 OFFSET ${MOST_REFUSALS - 1}) AND (webhook_id, last_at) NOT IN (SELECT webhook_id, max(last_at) FROM refusals
     WHERE webhook_id IN (SELECT webhook_id FROM secrets) GROUP BY webhook_id)`;
-  const noteAlerts = `INSERT INTO meta (name, value) VALUES ('alerts', '{}') ON CONFLICT (name) DO NOTHING`;
   const lockAlerts = d.lock('meta', 'name', `value, ${d.now} AS now`);
   const endRows = `UPDATE refusals SET in_a_row = 0, row_since = NULL WHERE in_a_row > 0 AND ${d.among('webhook_id', 'accepted')}`;
   return {
     /** Adds the counts of a process, notes when it was last seen, and deletes rows that are too old. */
-    async report(
-      db: Db,
-      { instance, stats, refusals, accepted = [], now }: Report & { readonly now: number },
-    ): Promise<void> {
-      const { name } = instance;
+    async report(db: Db, report: Report & { readonly now: number }): Promise<void> {
+      const { instance, stats, refusals, accepted = [], now } = report;
       await db.all(see, { ...instance, kinds: instance.kinds.join(), now });
-      const counted = stats.map((one) => ({ ...one, instance: name }));
-      await db.each(add, inOrder(counted, 'minute'));
+      await db.each(
+        add,
+        inOrder(
+          stats.map((one) => ({ ...one, instance: instance.name })),
+          'minute',
+        ),
+      );
       // Reports of several processes would lock the same rows in different orders.
       if (d.hasLocks && refusals.length + accepted.length > 0)
         await db.all('LOCK TABLE refusals IN SHARE ROW EXCLUSIVE MODE');
@@ -148,17 +146,12 @@ export function reportOperations(d: Dialect) {
     },
 
     /** Notes that a process stops in order. */
-    async leave(db: Db, life: Pick<Instance, 'name' | 'startedAt'> & { readonly now: number }) {
-      await db.all(
-        `UPDATE instances SET left_at = ${d.now} WHERE name = $name AND started_at = $started_at`,
-        life,
-      );
-    },
+    leave: (db: Db, life: Pick<Instance, 'name' | 'startedAt'> & { readonly now: number }) =>
+      db.all(`UPDATE instances SET left_at = ${d.now} WHERE name = $name AND started_at = $started_at`, life),
 
     /** Deletes all lives of a name. */
-    async forget(db: Db, instance: Pick<Instance, 'name'>): Promise<void> {
-      await db.all('DELETE FROM instances WHERE name = $name', instance);
-    },
+    forget: (db: Db, instance: Pick<Instance, 'name'>) =>
+      db.all('DELETE FROM instances WHERE name = $name', instance),
 
     /**
      * Takes or renews the lease of the one process that posts alerts, by the clock of the store.
@@ -167,12 +160,13 @@ export function reportOperations(d: Dialect) {
      */
     async holdAlerts(
       db: Db,
-      { by, alerts, now }: { readonly by: string; readonly alerts?: Alerts; readonly now: number },
+      holding: { readonly by: string; readonly alerts?: Alerts; readonly now: number },
     ) {
-      await db.all(noteAlerts);
-      const [row] = await db.each<{ value: string; now: number }>(lockAlerts, [{ name: 'alerts' }], { now });
-      const time = row?.now ?? now;
-      const held = { by: '', renewedAt: 0, postedAt: 0, faults: [], ...JSON.parse(row?.value ?? '{}') };
+      const { by, alerts, now } = holding;
+      await db.all(`INSERT INTO meta (name, value) VALUES ('alerts', '{}') ON CONFLICT (name) DO NOTHING`);
+      const rows = await db.each<{ value: string; now: number }>(lockAlerts, [{ name: 'alerts' }], { now });
+      const [{ value: text, now: time } = { value: '{}', now }] = rows;
+      const held = { by: '', renewedAt: 0, postedAt: 0, faults: [], ...JSON.parse(text) };
       // A clock that was set back frees the lease, too.
       const isFree = Math.abs(time - held.renewedAt) >= ALERTS_LEASE_MS;
       if (held.by !== by && (!isFree || alerts)) return undefined;
@@ -185,14 +179,12 @@ export function reportOperations(d: Dialect) {
 }
 
 /** What all processes counted of one result, in one minute or of one kind. */
-export interface Sum {
+export interface Sum extends Pick<Stat, 'result' | 'count' | 'ms' | 'slowest'> {
   /** the begin of the minute, or the kind */
   readonly name: number | string;
-  readonly result: string;
-  readonly count: number;
-  readonly ms: number;
-  readonly slowest: number;
 }
+
+type Life = Omit<Instance, 'machine' | 'state' | 'kinds'> & { readonly kinds: string };
 
 /** What processes have told. */
 export function countReads(d: Dialect) {
@@ -206,40 +198,29 @@ export function countReads(d: Dialect) {
 
   return {
     /** Sums of what all processes have stored since a time, by minutes or kinds. */
-    async stats(
-      db: Db,
-      { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' },
-    ): Promise<Sum[]> {
-      const rows = await db.all<Sum>(
-        `SELECT ${by} AS name, result, sum(count) AS count, sum(ms) AS ms, max(slowest) AS slowest
+    stats: (db: Db, { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' }) =>
+      db.all<Sum>(
+        `SELECT ${by} AS name, result, CAST(sum(count) AS bigint) AS count, sum(ms) AS ms, max(slowest) AS slowest
          FROM stats WHERE minute >= $since GROUP BY ${by}, result`,
         { since },
-      );
-      return rows.map((row) => ({ ...row, count: Number(row.count) }));
-    },
+      ),
 
     /** The lives of processes that were seen within an hour, by name, of each the oldest first. */
     async instances(db: Db, time: { readonly now: number }): Promise<Instance[]> {
-      const found = await db.all<Omit<Instance, 'machine' | 'state' | 'kinds'> & { kinds: string }>(
-        lives,
-        time,
-      );
-      const all = found.map(({ kinds, ...one }) => ({
-        ...one,
-        kinds: kinds.split(','),
-        machine: one.name.replace(DRAWN, ''),
-      }));
-      const newest = new Map<string, number>();
-      for (const { name, machine, startedAt } of all)
-        for (const key of [name, machine]) newest.set(key, Math.max(startedAt, newest.get(key) ?? 0));
-      const stateOf = ({ name, machine, seenAt, leftAt, now }: (typeof all)[number]) => {
-        const hasBegunAgain = (key: string) => (newest.get(key) ?? 0) > seenAt;
-        if (hasBegunAgain(name)) return 'replaced';
+      const rows = await db.all<Life>(lives, time);
+      const machineOf = (name: string) => name.replace(DRAWN, '');
+      const stateOf = ({ name, seenAt, leftAt, now }: Life): Instance['state'] => {
+        const begunSince = rows.filter(({ startedAt }) => startedAt > seenAt).map((row) => row.name);
+        if (begunSince.includes(name)) return 'replaced';
         if (leftAt === undefined && now - seenAt <= AWAY_MS) return 'live';
-        if (hasBegunAgain(machine)) return 'replaced'; // not before: several may live on one machine
+        // Not looked at before: several may live on one machine.
+        if (begunSince.map(machineOf).includes(machineOf(name))) return 'replaced';
         return leftAt === undefined ? 'away' : 'left';
       };
-      return all.map((one) => ({ ...one, state: stateOf(one) }));
+      return rows.map((row) => {
+        const more = { kinds: row.kinds.split(','), machine: machineOf(row.name), state: stateOf(row) };
+        return { ...row, ...more };
+      });
     },
 
     /** The events that processes have at work, or had when their leases were lost, the last started first. `until`: of the lease */

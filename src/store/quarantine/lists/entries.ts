@@ -16,8 +16,6 @@ export interface Share {
   readonly network?: string | undefined;
   readonly webhookId?: string | undefined;
   bytes: number;
-  /** its entries with a lower seq were not looked at yet */
-  before?: number | undefined;
 }
 
 /** A webhook that entries of the quarantine name. */
@@ -41,7 +39,8 @@ export function quarantineReads() {
     (SELECT coalesce(sum(bytes), 0) FROM quarantine WHERE ${IS_OURS}) AS ours FROM quarantine`;
   const sharesBy = (column: string, names: string) =>
     `SELECT ${names}, sum(bytes) AS bytes FROM quarantine GROUP BY ${column} HAVING sum(bytes) >= $least`;
-  const shares = `${sharesBy('network', 'network, NULL AS webhook_id')} UNION ALL ${sharesBy('webhook_id', 'NULL, webhook_id')}`;
+  const shares = `${sharesBy('network', 'network, NULL AS webhook_id')}
+    UNION ALL ${sharesBy('webhook_id', 'NULL, webhook_id')} ORDER BY bytes DESC`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
   const size = async (db: Db, { webhook }: { webhook?: string | undefined } = {}): Promise<number> => {
@@ -60,19 +59,19 @@ export function quarantineReads() {
       return db.all<Quarantined>(sql, { webhook, after, limit });
     },
 
-    /** The bytes of all entries, of those of webhooks with a stored secret, and of each network or webhook that has at least `least`. */
+    /** The bytes of all entries, of those of webhooks with a stored secret, and of networks and webhooks with `least`: the largest first. */
     async shares(db: Db, { least }: { readonly least: number }) {
       const { bytes, ours } = await one<{ bytes: number; ours: number }>(db, sums);
       return { bytes, ours, shares: await db.all<Share>(shares, { least }) };
     },
 
     /** The newest entries of a network or webhook, or of all, with a seq lower than `before`. */
-    async newestOf(db: Db, { limit, ...share }: Share & { readonly limit: number }): Promise<Giving[]> {
-      const { network, webhookId, before = Number.MAX_SAFE_INTEGER } = share;
-      const which = network === undefined ? whose(webhookId) : 'network = $network';
+    async newestOf(db: Db, share: Share & { readonly before: number; readonly limit: number }) {
+      const { network, webhookId: webhook, ...page } = share;
+      const which = network === undefined ? whose(webhook) : 'network = $network';
       const sql = `SELECT seq, network, webhook_id, bytes, CASE WHEN ${IS_OURS} THEN 1 ELSE 0 END AS is_ours FROM quarantine
         WHERE ${which} AND seq < $before ORDER BY seq DESC LIMIT $limit`;
-      return db.all<Giving>(sql, { network, webhook: webhookId, before, limit });
+      return db.all<Giving>(sql, { network, webhook, ...page });
     },
 
     /** How many entries wait for each webhook, and the newest of them. */

@@ -51,9 +51,8 @@ export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: 
 }
 
 /** The store writes 0 if a notification has no time. */
-export function eventTimeOf({ eventTime }: Pick<StoredEvent, 'eventTime'>): string | null {
-  return eventTime === 0 ? null : iso(eventTime);
-}
+export const eventTimeOf = ({ eventTime }: Pick<StoredEvent, 'eventTime'>) =>
+  isoOrNull(eventTime || undefined);
 
 function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, log, instance }: Attempt) {
   const times = { started_at: iso(startedAt), duration_ms: durationMs };
@@ -86,10 +85,5 @@ export function stateJson(values: readonly StateValue[]): Readonly<Record<string
 }
 
 /** A time for people and programs alike. */
-export function iso(time: number): string {
-  return new Date(time).toISOString();
-}
-
-export function isoOrNull(time: number | undefined): string | null {
-  return time === undefined ? null : iso(time);
-}
+export const iso = (time: number): string => new Date(time).toISOString();
+export const isoOrNull = (time: number | undefined) => (time === undefined ? null : iso(time));

@@ -10,10 +10,8 @@ const LONGEST = 200;
 
 // The name of its media or channel is in most errors, and would make each error one of its own.
 const NAME = "substr(resource, CASE WHEN resource LIKE 'channel:%' THEN 9 ELSE 7 END)";
-const groups = (
-  events: string,
-) => `SELECT status, kind, site_id, error, count(*) AS count, min(received_at) AS first_at,
-    max(received_at) AS last_at, min(next_at) AS next_at,
+const groups = (events: string) => `SELECT status, kind, site_id, error, count(*) AS count,
+    min(received_at) AS first_at, max(received_at) AS last_at, min(next_at) AS next_at,
     coalesce(min(CASE WHEN replays = 0 THEN seq END), min(seq)) AS seq
   FROM (SELECT status, kind, site_id, replace(substr(last_error, 1, 400), ${NAME}, '*') AS error, received_at, next_at, replays, seq
     FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
@@ -28,11 +26,6 @@ const HELD = `SELECT owner AS instance, kind, site_id, count(*) AS count, min(st
     ORDER BY started_at LIMIT ${MOST_HELD}) l JOIN events ON events.seq = l.event
   GROUP BY owner, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
 
-/** Starts that began before a time and have not ended, by instance, kind and site: the largest groups first. */
-export async function held(db: Db, { before }: { readonly before: number }): Promise<Held[]> {
-  return (await db.all<Held>(HELD, { before })).map((row) => ({ ...row, count: Number(row.count) }));
-}
-
 type Group = Omit<Problem, 'failedSince'> & { readonly seq: number };
 type Began = { readonly seq: number; readonly failedSince: number | undefined; readonly last: string };
 
@@ -44,11 +37,12 @@ export function problemReads(d: Dialect) {
       (SELECT outcome FROM attempts WHERE event = events.seq ORDER BY started_at DESC LIMIT 1) AS last
     FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
   return {
-    held,
+    /** Starts that began before a time and have not ended, by instance, kind and site: the largest groups first. */
+    held: (db: Db, time: { readonly before: number }) => db.all<Held>(HELD, time),
 
     /** Dead events, and those that wait after a failure, in groups: the largest first. */
     async problems(db: Db): Promise<Problem[]> {
-      const groups = await groupsIn(db);
+      const groups = merged([...(await db.all<Group>(DEAD)), ...(await db.all<Group>(WAITING))]);
       const waiting = groups.filter(({ status }) => status === 'pending');
       const first = new Map((await db.each<Began>(began, waiting)).map((row) => [row.seq, row]));
       return groups.map(({ seq, ...group }) => {
@@ -59,21 +53,21 @@ export function problemReads(d: Dialect) {
   };
 }
 
-async function groupsIn(db: Db): Promise<Group[]> {
-  const rows = [...(await db.all<Group>(DEAD)), ...(await db.all<Group>(WAITING))];
+/** Groups whose errors differ in ids, numbers and times only are one. */
+function merged(rows: readonly Group[]): Group[] {
   const found = new Map<string, Group>();
   for (const row of rows) {
     const error = alike(row.error ?? '');
     const key = JSON.stringify([row.status, row.kind, row.siteId, error]);
-    const count = Number(row.count);
-    const one = found.get(key) ?? { ...row, error, count: 0 };
+    const one = found.get(key) ?? { ...row, count: 0 };
     found.set(key, {
       ...one,
-      count: one.count + count,
+      error,
+      count: one.count + row.count,
       seq: Math.min(one.seq, row.seq),
       firstAt: Math.min(one.firstAt, row.firstAt),
       lastAt: Math.max(one.lastAt, row.lastAt),
-      nextAt: row.nextAt === undefined ? undefined : Math.min(one.nextAt ?? row.nextAt, row.nextAt),
+      nextAt: one.nextAt && row.nextAt && Math.min(one.nextAt, row.nextAt),
     });
   }
   return [...found.values()].toSorted((one, other) => other.count - one.count || other.lastAt - one.lastAt);
