@@ -59,8 +59,6 @@ const PACKAGED: Readonly<Record<string, string>> = {
   'uplot.css': resolve('uplot/dist/uPlot.min.css'),
 };
 
-const ANY = /^(0\.0\.0\.0|::)$/;
-
 type Names = Pick<Inspected['config'], 'ADMIN_HOST' | 'ADMIN_NAMES'>;
 
 /**
@@ -72,7 +70,7 @@ export function isOwnHost(header: string | undefined, { ADMIN_HOST, ADMIN_NAMES 
   if (name === undefined) return false;
   if (isLoopback(name) || name === ADMIN_HOST.toLowerCase() || ADMIN_NAMES.includes(name)) return true;
   // A listener on all addresses has each of them as a name; an address cannot be rebound.
-  return ANY.test(ADMIN_HOST) && isIP(name) !== 0;
+  return ['0.0.0.0', '::'].includes(ADMIN_HOST) && isIP(name) !== 0;
 }
 
 /** Refuses requests with a foreign name, and from pages of other sites. */

@@ -28,11 +28,10 @@ export function createInspector(clock: Clock, droppedLogLines?: () => number): A
       const server = boundedServer(app, { ...parts.config, ...BOUNDS });
       const settings = 'ADMIN_HOST and ADMIN_PORT';
       const listener = await listen(server, { host, port, settings });
-      const { url } = listener;
       const stopAlerting = keepAlerting(parts, watch);
-      parts.log.info({ url }, 'inspecting');
+      parts.log.info({ url: listener.url }, 'inspecting');
       return {
-        url,
+        url: listener.url,
         async stop() {
           stopAlerting();
           await Promise.all([verbs.stop(), listener.stop()]); // ends live tails too

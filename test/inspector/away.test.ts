@@ -106,9 +106,10 @@ describe('once the secrets were sealed under another key than the process has', 
 });
 
 test('what needs attention fails at once, when the store fails while a report waits: a rejection without a reader ends the process', async () => {
-  const watch = { report: () => new Promise<void>(() => {}), ofDay: async () => [] };
-  const sources = { store: {} as EventStore, watch, clock: systemClock, config: parseConfig({}) };
-  await expect(stats(sources, Promise.reject(new Error(REASON)))).rejects.toThrow(REASON);
+  const watch = { report: () => new Promise<void>(() => {}) };
+  const store = { reports: { overview: () => Promise.reject(new Error(REASON)) } } as unknown as EventStore;
+  const sources = { store, watch, clock: systemClock, config: parseConfig({}) };
+  await expect(stats(sources)).rejects.toThrow(REASON);
 });
 
 test('a scrape does without the store, when that does not answer within five seconds', async () => {

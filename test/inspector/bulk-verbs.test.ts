@@ -114,7 +114,7 @@ describe('a bulk replay', () => {
       error: expect.stringContaining('another replay is under way, with 500 events so far'),
     });
     const page = await raw(`/events/replay?id=${id}`);
-    expect(page.body).toContain('500 events reset to pending so far');
+    expect(page.body).toContain('500 events were reset to pending so far');
     release();
     await eventually('it has ended', async () => (await replays())[1] === MANY);
   });

@@ -48,7 +48,7 @@ test('problems are groups of dead and waiting events that lead to their events a
   ]);
   const html = await page(inspected, '/problems');
   expect(html).not.toContain('<script>run');
-  const queries = [...html.matchAll(/href="events\?([^"]+)"/g)].map(([, query = '']) =>
+  const [, , ...queries] = [...html.matchAll(/href="events\?([^"]+)"/g)].map(([, query = '']) =>
     query.replaceAll('&amp;', '&'),
   );
   for (const [at, count] of [2, 1, 1].entries()) {
@@ -60,7 +60,7 @@ test('problems are groups of dead and waiting events that lead to their events a
     ['pending', 2],
     ['dead', 2],
   ] as const) {
-    expect(html).toContain(`href="events/replay?status=${status}&amp;error=*"`);
+    expect(html).toMatch(new RegExp(`href="events\\?status=${status}(&amp;error=\\*)?"`));
     expect((await inspected.api(`/events?status=${status}&error=*`)).events).toHaveLength(count);
   }
 });
@@ -173,8 +173,9 @@ describe('what is in quarantine', () => {
     expect((await inspected.post('/api/quarantine/drop', old)).body).toBe('{"dropped":0}');
     const html = await page(inspected, '/refused');
     const [form = ''] = html.match(/quarantine\/drop\?webhook=%22[^"]+/) ?? [];
-    const answer = await inspected.post(`/${form.replaceAll('&amp;', '&')}`);
-    expect(answer).toMatchObject({ status: 303, headers: { location: '../refused' } });
+    const [path, referer] = [`/${form.replaceAll('&amp;', '&')}`, `${inspected.url}/refused`];
+    const answer = await inspected.raw(path, { method: 'POST', headers: { origin: inspected.url, referer } });
+    expect(answer).toMatchObject({ status: 303, headers: { location: referer } });
     await kept(inspected, 4);
     expect((await inspected.post('/api/quarantine/drop', { all: true })).body).toBe('{"dropped":4}');
     expect(doneOf(inspected)).toMatchObject([
@@ -184,13 +185,13 @@ describe('what is in quarantine', () => {
     ]);
   });
 
-  test('stays, when no known secret verifies it, whatever webhook the form for admission names', async () => {
+  test('stays, when no known secret verifies it, whatever webhook an admission names', async () => {
     const inspected = await start({ media_available() {} });
     await inspected.deliver(notification(), RIGHT);
     await inspected.deliver(notification({ webhook_id: 'gone' }), RIGHT);
     await kept(inspected, 2);
-    expect((await inspected.post('/quarantine/admit?webhook=gone')).headers.location).toBe('../refused');
-    expect((await inspected.post('/api/quarantine/admit')).body).toBe('{"admitted":0}');
+    for (const query of ['', '?webhook=gone'])
+      expect((await inspected.post(`/api/quarantine/admit${query}`)).body).toBe('{"admitted":0}');
     await kept(inspected, 2);
   });
 });

@@ -133,9 +133,8 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: async ({ webhook, before, all }) => {
         if (webhook === undefined && before === undefined && !all)
           throw new RefusedError(400, 'say which notifications: webhook or before, or all: true');
-        return {
-          dropped: await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook }),
-        };
+        const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
+        return { dropped };
       },
     }),
     get('/webhooks', {

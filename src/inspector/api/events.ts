@@ -9,7 +9,6 @@ import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 
 const text = z.string().min(1).max(200);
-const line = z.string().min(1).max(300);
 
 /** An event's id. */
 export const eventIdText = z
@@ -41,7 +40,12 @@ export const filterShape = {
   since: momentText.optional().describe(`happened then or later: ${MOMENTS}`),
   until: momentText.optional().describe('happened before then'),
   q: text.optional().describe('a text in the body, or the id of its request'),
-  error: line.optional().describe('the first line of its last error, in which * stands for anything'),
+  error: z
+    .string()
+    .min(1)
+    .max(300)
+    .optional()
+    .describe('the first line of its last error, in which * stands for anything'),
 } as const;
 
 type Filters = z.output<z.ZodObject<typeof filterShape>>;

@@ -4,10 +4,8 @@ import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Instance, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
-import { type Counter, DAY_MS, MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
+import { MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
-
-const OF_KIND = ['accepted', 'handled', 'failed', 'skipped', 'duplicate'] as const;
 
 /** A member for each name. */
 function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V): Record<N, V> {
@@ -28,7 +26,7 @@ export const LEAST_AHEAD = 3;
 
 /** Where what is known comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
-  readonly watch?: Pick<Watch, 'report' | 'ofDay'>;
+  readonly watch?: Pick<Watch, 'report'>;
 };
 
 /**
@@ -37,26 +35,20 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
  * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `secrets`: those stored, or why they
  * cannot be read, undefined if that takes too long. `recent` is of the last 10 minutes, `latest` of the present one and the one before.
  * `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has accepted some.
- * @param asked the overview, where it is asked for already
  */
-export async function lookAt(
-  { store, watch, clock, config }: Sources,
-  asked: ReturnType<EventStore['reports']['overview']>,
-) {
+export async function lookAt({ store, watch, clock, config }: Sources) {
   const now = clock.now();
   const present = now - (now % MINUTE_MS);
   const instance = watch ? config.INSTANCE_NAME : null;
-  const [{ waiting }] = await Promise.all([asked, watch?.report()]); // together: a rejection that nobody waits for ends the process
+  const [overview] = await Promise.all([store.reports.overview(), watch?.report()]);
   const { newest, problems, hour, late, all, ...found } = await resolved({
-    overview: asked,
     newest: store.queue.search({ filter: {}, stretch: { limit: LEAST_AHEAD, reach: LEAST_AHEAD } }),
     accepted: store.reports.newestOfWebhooks(),
     // They may be sealed under another key, or locked: the service goes on with those that it holds.
     secrets: within(clock, PATIENCE_MS, store.secrets.all()).catch(messageOf),
     problem: problemOfCommits(store, clock),
     hour: store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
-    day: watch ? watch.ofDay(store, now) : store.reports.stats({ since: now - DAY_MS, by: 'kind' }),
-    problems: waiting > 0 ? store.queue.problems() : [],
+    problems: overview.waiting > 0 ? store.queue.problems() : [],
     refusals: store.reports.refusals(),
     disk: store.size(),
     late: store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
@@ -71,6 +63,7 @@ export async function lookAt(
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
     ...found,
+    overview,
     newest: newest.events,
     failing: problems.filter(({ failedSince }) => failedSince !== undefined),
     now,
@@ -96,9 +89,9 @@ async function resolved<T extends object>(promises: T) {
 /**
  * What pages and the API have of that. `events.pending` counts those that wait for a retry, too. `quarantine_lost`: how many the quarantine had
  * no room for, since the database was made. `rejected` is without 503 and 500, which are `not_recorded`. `figures` are of the last hour.
- * `busy_percent`: how busy what writes to the store was. `last_day` is ten seconds old at most.
+ * `busy_percent`: how busy what writes to the store was.
  */
-export function shownOf({ overview, newest: [last], lives, disk, day, ...known }: Known) {
+export function shownOf({ overview, newest: [last], lives, disk, ...known }: Known) {
   const { pending, running, dead, paused, quarantined, quarantineLost: quarantine_lost } = overview;
   return {
     now: iso(lives[0]?.now ?? known.now),
@@ -116,10 +109,6 @@ export function shownOf({ overview, newest: [last], lives, disk, day, ...known }
     last_10_minutes: known.recent,
     last_2_minutes: known.latest,
     figures: known.hour,
-    last_day: [...Map.groupBy(day, ({ name }) => String(name))]
-      .filter(([kind]) => kind !== '')
-      .map(([kind, sums]) => ({ kind, ...membersOf(OF_KIND, (result) => countOf(sums, result)) }))
-      .sort((one, other) => other.accepted - one.accepted || (one.kind < other.kind ? -1 : 1)),
   };
 }
 
@@ -139,8 +128,6 @@ const HANDLER: readonly string[] = ['handled', 'skipped', 'failed'];
 const among = (sums: readonly Sum[], results: readonly string[]) =>
   sumOf(sums.filter(({ result }) => results.includes(result)));
 
-const countOf = (sums: readonly Sum[], result: Counter) => among(sums, [result]).count;
-
 /** Milliseconds; null if there was none. */
 function timesOf(sums: readonly Sum[], results: readonly string[]) {
   const { count, ms, slowest } = among(sums, results);
@@ -148,7 +135,7 @@ function timesOf(sums: readonly Sum[], results: readonly string[]) {
 }
 
 const figuresOf = (sums: readonly Sum[]) => ({
-  ...membersOf(RATES, (result) => countOf(sums, result)),
+  ...membersOf(RATES, (result) => among(sums, [result]).count),
   ack_ms: timesOf(sums, ACK),
   handler_ms: timesOf(sums, HANDLER),
   commit_ms: timesOf(sums, ['commit']),
@@ -162,29 +149,25 @@ function notRecordedAt(minutes: readonly Sum[]): number {
   return last >= lastWith(ACK) ? last : 0;
 }
 
-/** The plots of the last hour. */
-export async function series({ store, watch, clock }: Inspected) {
-  await watch.report();
-  const now = clock.now();
-  return seriesOf(await store.reports.stats({ since: now - HOUR_MS, by: 'minute' }), now);
-}
-
 /**
  * Columns for plots, a row a minute, oldest first, from the first minute of the last hour that a process has told of. `times`: seconds since
  * the epoch; `received` to `failed`: a second; of acks, handlers and commits: milliseconds; `backlog`: the most pending events. Null
  * where there was none, or no process ran.
  */
-function seriesOf(minutes: readonly Sum[], now: number) {
+export async function series({ store, watch, clock }: Inspected) {
+  await watch.report();
+  const now = clock.now();
+  const minutes = await store.reports.stats({ since: now - HOUR_MS, by: 'minute' });
   const sums = Map.groupBy(minutes, ({ name }) => Number(name));
   const present = now - (now % MINUTE_MS);
   const first = Math.min(present, ...sums.keys());
   const starts = Array.from({ length: (present - first) / MINUTE_MS + 1 }, (_, n) => first + n * MINUTE_MS);
-  const of = (results: readonly string[]) => starts.map((start) => among(sums.get(start) ?? [], results));
+  const at = (start: number) => sums.get(start) ?? [];
   // The present minute is not complete, and would look like a slump.
-  const seconds = starts.map((start) => Math.max(10, Math.min(MINUTE_MS, now - start) / 1000));
-  const rate = (...results: string[]) => of(results).map(({ count }, n) => count / (seconds[n] ?? 1));
-  const mean = (...results: string[]) =>
-    of(results).map(({ count, ms }) => (count === 0 ? null : ms / count));
+  const secondsOf = (start: number) => Math.max(10, Math.min(MINUTE_MS, now - start) / 1000);
+  const rate = (...results: string[]) =>
+    starts.map((start) => among(at(start), results).count / secondsOf(start));
+  const mean = (...results: string[]) => starts.map((start) => timesOf(at(start), results).mean);
   return {
     times: starts.map((start) => start / 1000),
     received: rate(...ACK),
@@ -193,7 +176,7 @@ function seriesOf(minutes: readonly Sum[], now: number) {
     handler_mean: mean(...HANDLER),
     commit_mean: mean('commit'),
     busy_percent: mean('busy'),
-    backlog: of(['backlog']).map(({ count, slowest }) => (count === 0 ? null : slowest)),
+    backlog: starts.map((start) => timesOf(at(start), ['backlog']).slowest),
   };
 }
 

@@ -63,8 +63,6 @@ export interface Progress {
 
 /** How long a stop waits for it. */
 const STOP_MS = 1000;
-/** How many are remembered: a client may ask again for one that has ended. */
-const REMEMBERED = 100;
 
 const NOUNS = { replay: 'replay', dismiss: 'dismissal' } as const;
 
@@ -72,10 +70,10 @@ export type BulkVerbs = ReturnType<typeof bulkVerbsOf>;
 
 /**
  * Verbs for many events, one at a time. Each goes on by itself, even if no client waits for it any more. A second request
- * with the same id gets the progress and starts nothing.
+ * with the id of the latest gets its progress and starts nothing.
  */
 export function bulkVerbsOf(parts: Parts) {
-  const known = new Map<string, Progress>();
+  let latest: Progress | undefined;
   const stopping = new AbortController();
   const { signal } = stopping;
   let idle = Promise.resolve();
@@ -98,31 +96,26 @@ export function bulkVerbsOf(parts: Parts) {
   };
 
   return {
-    /** how far each one is that this process knows, by its id */
-    known,
+    /** how far one is; undefined if another has begun since */
+    progress: (id: string) => (latest?.id === id ? latest : undefined),
     /** Resolves once none is under way. */
     idle: () => idle,
 
     /**
-     * Starts one, unless one with this id is known.
+     * Starts one, unless the latest has this id.
      * @throws RefusedError 400 without the reason of a dismissal, 409 while another one is under way, 503 at a shutdown
      */
     start(filter: EventFilter, wanted: Change, id: string = randomUUID()): Progress {
-      const before = known.get(id);
-      if (before) return before;
+      if (latest?.id === id) return latest;
       if (wanted.verb === 'dismiss' && !wanted.reason) throw new RefusedError(400, 'say why: reason');
       if (signal.aborted) throw new RefusedError(503, 'shutting down');
-      const other = [...known.values()].find(({ isOver }) => !isOver);
-      if (other) {
-        const soFar = `another ${NOUNS[other.verb]} is under way, with ${plural(other.events, 'event')} so far`;
+      if (latest && !latest.isOver) {
+        const soFar = `another ${NOUNS[latest.verb]} is under way, with ${plural(latest.events, 'event')} so far`;
         throw new RefusedError(409, `${soFar}: ask again once it has ended`);
       }
-      const [oldest = ''] = known.keys();
-      if (known.size >= REMEMBERED) known.delete(oldest);
-      const progress = { id, verb: wanted.verb, events: 0, running: 0, problem: undefined, isOver: false };
-      known.set(id, progress);
-      idle = run(progress, filter, wanted);
-      return progress;
+      latest = { id, verb: wanted.verb, events: 0, running: 0, problem: undefined, isOver: false };
+      idle = run(latest, filter, wanted);
+      return latest;
     },
 
     /**

@@ -39,53 +39,25 @@ document.addEventListener('htmx:before:swap', ({ detail: { ctx, tasks } }) => {
   if (body && rows.length > 0) body.replaceChildren(...rows.map(again));
 });
 
-// Times come in UTC, with the exact UTC as their title. Readers get them in their own zone, or in UTC at a click.
+// Times come in UTC, with the exact UTC as their title. Readers get them in their own zone, and so are the fields of filters.
 
-/** What times and fields show; undefined is the reader's own zone. */
-let zone = 'UTC';
-const button = document.querySelector('#zone');
-const fields = [...document.querySelectorAll('[type=datetime-local]')];
+const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
 
 function localise(root) {
-  const now = Date.now();
-  const format = (options, locale) => new Intl.DateTimeFormat(locale, { ...options, timeZone: zone });
-  const whole = format({ dateStyle: 'medium', timeStyle: 'medium' });
-  const clock = format({ timeStyle: 'medium' });
-  const day = format({ dateStyle: 'short' });
-  const offset = format({ timeZoneName: 'longOffset' }, 'en');
-  const offsetAt = (time) => `UTC${offset.format(time).split('GMT')[1].replace('+00:00', '')}`;
-  for (const element of root.querySelectorAll('time[datetime]')) {
-    const time = Date.parse(element.getAttribute('datetime') ?? '');
-    const text = (day.format(time) === day.format(now) ? clock : whole).format(time);
-    const isUsual = offsetAt(time) === offsetAt(now); // not of another season
-    element.textContent = isUsual ? text : `${text} ${offsetAt(time)}`;
+  const today = new Date().toDateString();
+  for (const element of root.querySelectorAll('time')) {
+    const time = new Date(element.dateTime);
+    element.textContent = time.toDateString() === today ? time.toLocaleTimeString() : time.toLocaleString();
   }
-  for (const element of root.querySelectorAll('[data-zone]')) element.textContent = offsetAt(now);
+  for (const element of root.querySelectorAll('[data-zone]')) element.textContent = timeZone;
 }
 
-/** The time that a field shows, milliseconds since the epoch; NaN if it is empty. */
-const timeOf = ({ value }) => Date.parse(zone === 'UTC' ? `${value}Z` : value);
-
-function show(next) {
-  const times = fields.map(timeOf);
-  zone = next;
-  for (const [index, field] of fields.entries()) {
-    const time = times[index];
-    if (Number.isNaN(time)) continue;
-    const minutes = zone === 'UTC' ? 0 : new Date(time).getTimezoneOffset();
-    field.value = new Date(time - minutes * 60_000).toISOString().slice(0, 19);
-  }
-  localise(document);
+localise(document);
+const fields = [...document.querySelectorAll('[type=datetime-local]')];
+for (const field of fields) {
+  const time = new Date(field.valueAsNumber); // what the field says, as if it were in UTC; without a time, it stays empty
+  field.valueAsNumber = time - time.getTimezoneOffset() * 60_000;
 }
-
-show(localStorage.getItem('zone') ?? undefined);
-button?.removeAttribute('hidden');
-button?.addEventListener('click', () => {
-  if (zone === 'UTC') localStorage.removeItem('zone');
-  else localStorage.setItem('zone', 'UTC');
-  show(localStorage.getItem('zone') ?? undefined);
-});
 document.addEventListener('formdata', ({ formData }) => {
-  for (const field of fields)
-    if (formData.get(field.name)) formData.set(field.name, new Date(timeOf(field)).toISOString());
+  for (const { name, value } of fields) if (value) formData.set(name, new Date(value).toISOString());
 });

@@ -8,8 +8,8 @@ import { keeping } from './keeping.ts';
 import { processes } from './processes.ts';
 
 /** What is known of the service, and what of that needs attention. */
-export async function stats(sources: Sources, asked = sources.store.reports.overview()) {
-  const known = await lookAt(sources, asked);
+export async function stats(sources: Sources) {
+  const known = await lookAt(sources);
   return { ...shownOf(known), concerns: concernsOf(known), well: wellOf(known) };
 }
 

@@ -13,9 +13,6 @@ export class RefusedError extends Error {
   }
 }
 
-/** As the receiver's 503 says. */
-const RETRY_SECONDS = 5;
-
 /** Refuses a request: with JSON for programs, with a line of text for people. */
 export function refuse(req: Request, res: Response, status: number, error: string): void {
   res.status(status);
@@ -27,20 +24,13 @@ export function refuse(req: Request, res: Response, status: number, error: strin
 export function refuseFailed(log: Logger): ErrorRequestHandler {
   return (error, req, res, _next) => {
     if (res.destroyed) return;
-    const tell = () => log.error({ error: textOf(error), path: req.path }, 'admin request failed');
-    if (res.headersSent) {
-      tell();
-      return void res.destroy(); // the browser must not take half an answer for a whole one
-    }
     if (error instanceof RefusedError) return refuse(req, res, error.status, error.message);
     const status: unknown = error?.status;
-    if (typeof status === 'number' && status >= 400 && status < 500) {
+    if (typeof status === 'number' && status >= 400 && status < 500)
       return refuse(req, res, status, 'the request cannot be read');
-    }
-    tell();
-    if (isUnavailable(error)) {
-      return refuse(req, res.set('Retry-After', String(RETRY_SECONDS)), 503, error.message);
-    }
+    log.error({ error: textOf(error), path: req.path }, 'admin request failed');
+    if (res.headersSent) return void res.destroy(); // the browser must not take half an answer for a whole one
+    if (isUnavailable(error)) return refuse(req, res.set('Retry-After', '5'), 503, error.message); // as the receiver's 503 says
     refuse(req, res, 500, 'internal error; see the log');
   };
 }

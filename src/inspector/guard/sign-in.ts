@@ -5,7 +5,7 @@ import { sourceOf } from '../../base/request-source.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { type Render, rootOf } from '../pages/render.ts';
 import { guessesOf, type Right } from './guesses.ts';
-import { refuse } from './refuse.ts';
+import { RefusedError, refuse } from './refuse.ts';
 
 type Guarded = Pick<AdminNeeds, 'config' | 'clock' | 'log'> & {
   readonly token: string;
@@ -18,14 +18,13 @@ export function guardToken({ token, config, clock, log, render }: Guarded): Rout
   const guess = guessesOf(tokenCheck(token, config.ADMIN_READ_TOKEN), clock, log);
   const sessions = sessionsBy(clock);
 
-  /** What a token allows. Over the limit of wrong tokens no token is checked, and the answer is given here. */
+  /** What a token allows. @throws RefusedError 429 over the limit of wrong tokens, when no token is checked */
   const check = (req: Request, res: Response, token: string): Right | undefined => {
     const verdict = guess(sourceOf(req.ip), token);
     if (typeof verdict !== 'object') return verdict;
     const seconds = Math.ceil(verdict.waitMs / 1000);
-    const error = `too many wrong tokens: no token is checked for the next ${seconds} s`;
-    refuse(req, res.set('Retry-After', String(seconds)), 429, error);
-    return undefined;
+    res.set('Retry-After', String(seconds));
+    throw new RefusedError(429, `too many wrong tokens: no token is checked for the next ${seconds} s`);
   };
   const show = (res: Response, to: string, wrong: boolean) =>
     render(res, 'sign-in', { title: 'Sign in', to, wrong });
@@ -34,7 +33,6 @@ export function guardToken({ token, config, clock, log, render }: Guarded): Rout
   router.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), (req, res) => {
     const { token, to } = req.body ?? {};
     const right = check(req, res, typeof token === 'string' ? token : '');
-    if (res.headersSent) return;
     if (!right) return show(res.status(401), ownPath(to), true);
     log.info({ source: req.ip }, 'signed in');
     // The cookie is for https only if the reader came by it.
@@ -53,12 +51,13 @@ export function guardToken({ token, config, clock, log, render }: Guarded): Rout
     const ofSession = sessions.rightOf(req.headers.cookie);
     if (ofSession) return admit(ofSession, req, res, next);
     const token = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
-    if (token === undefined && isPage(req)) {
+    const isPage =
+      !req.path.startsWith('/api/') && req.path !== '/metrics' && /^(GET|HEAD)$/.test(req.method);
+    if (token === undefined && isPage && req.accepts(['json', 'html']) === 'html') {
       const query = req.originalUrl === '/' ? '' : `?${new URLSearchParams({ to: req.originalUrl })}`;
       return res.redirect(303, `${rootOf(req)}sign-in${query}`);
     }
     const right = token === undefined ? undefined : check(req, res, token);
-    if (res.headersSent) return;
     if (right) return admit(right, req, res, next);
     res.set('WWW-Authenticate', 'Bearer');
     refuse(req, res, 401, 'ADMIN_TOKEN is needed: as a Bearer token, or sign in at /sign-in');
@@ -73,20 +72,10 @@ function admit(right: Right, req: Request, res: Response, next: NextFunction): v
   else refuse(req, res, 403, 'the token only reads (ADMIN_READ_TOKEN): a change needs ADMIN_TOKEN');
 }
 
-const HERE = 'http://here.invalid';
-
 /** The page to go on to: a path of this listener, whatever a link to the sign-in page says; the overview without one. */
 function ownPath(to: unknown): string {
-  if (typeof to !== 'string' || !URL.canParse(to, HERE)) return '/';
-  const { origin, pathname, search } = new URL(to, HERE);
   // A browser takes what begins with two slashes for another host.
-  return origin === HERE && !pathname.startsWith('//') ? pathname + search : '/';
-}
-
-function isPage(req: Request): boolean {
-  const wantsPage =
-    !req.path.startsWith('/api/') && req.path !== '/metrics' && req.accepts(['json', 'html']) === 'html';
-  return wantsPage && (req.method === 'GET' || req.method === 'HEAD');
+  return typeof to === 'string' && /^\/(?![/\\])/.test(to) ? to : '/';
 }
 
 /** Makes a check of tokens, whose time does not depend on how much of a token is right. */

@@ -10,7 +10,7 @@ import { event, eventIdText, events, filterIn, filterShape } from '../api/events
 import { countFor, type Verb } from '../api/verbs.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
-import { eventsPath } from './words.ts';
+import { eventsPath, headlineOf } from './words.ts';
 
 const LIMIT = 50;
 const listQuery = z.object({
@@ -24,7 +24,7 @@ const filterNames = Object.keys(filterShape);
 /** The list of events with its filters; or what is wrong with them, and then nothing is searched for. */
 export function eventsPage(inspected: Inspected): Page {
   return async ({ query }, res) => {
-    const shown = { view: 'events', given: textsOf(query, filterNames), statuses: STATUSES, kindNames };
+    const shown = { given: textsOf(query, filterNames), statuses: STATUSES, kindNames };
     try {
       return { ...shown, ...(await listed(inspected, query)) };
     } catch (error) {
@@ -50,10 +50,6 @@ async function listed(inspected: Inspected, query: object) {
   return { ...list, matching, fresh, filter, before, upTo, isCutOff };
 }
 
-/** What alike errors have in common: all but the ids, numbers and times in their messages. */
-const sameOf = (error: string | null) =>
-  (error ?? '').replaceAll(/^.+$/gm, (line) => (/^\s+at /.test(line) ? line : alike(line)));
-
 /** One event with its attempts, steps and timeline. */
 export function eventPage(inspected: Inspected): Page {
   return async (req) => {
@@ -63,8 +59,10 @@ export function eventPage(inspected: Inspected): Page {
     return {
       view: 'event',
       event: found,
-      // Those that ended alike together, the last first.
-      attempts: [...Map.groupBy(history, ({ outcome, error }) => `${outcome} ${sameOf(error)}`).values()],
+      // Those that ended alike together, the last first: in ids, numbers and times their first lines may differ.
+      attempts: [
+        ...Map.groupBy(history, (one) => `${one.outcome} ${alike(headlineOf(one.error ?? ''))}`).values(),
+      ],
       canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
       canDismiss: found.status === 'pending' || found.status === 'dead',
     };
@@ -80,7 +78,7 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
     const { id, ...filters } = parsed(bulkQuery, req.query);
     const given = textsOf(req.query, filterNames);
     const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(given) };
-    if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.known.get(id) };
+    if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.progress(id) };
     // The id makes one of a button that is pressed twice.
     const counted = await countFor(verb, inspected, filterIn(filters));
     return { view: 'bulk', ...shown, ...counted, id: randomUUID() };

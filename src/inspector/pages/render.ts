@@ -3,15 +3,13 @@ import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Request, Response } from 'express';
 import { visible } from '../../base/text.ts';
-import type { Overview } from '../../store/event-store.ts';
 import * as words from './words.ts';
 
-/** Makes a page: the name of its view, and the values that the view needs. Every page shows a part of the overview. */
+/** Makes a page: the values that its view needs, and the name of the view where that is not the first part of the path. */
 export type Page = (
   req: Request,
   res: Response,
-  overview: Promise<Overview>,
-) => Promise<{ readonly view: string; readonly [name: string]: unknown }>;
+) => Promise<{ readonly view?: string; readonly [name: string]: unknown }>;
 
 /** The texts of a query or form as they were given, without empty ones, to fill forms and links. */
 export function textsOf(given: object, names: readonly string[]): Record<string, string> {

@@ -25,7 +25,7 @@ export function sendPage({ store, config, clock, port }: Inspected): Page {
     });
     const usual = keys.webhooks.at(-1) ?? 'webhook1';
     const text = given?.replaceAll('\r\n', '\n') ?? sampleOf(kind, usual, clock.now()); // forms send CRLF
-    const shown = { view: 'send', to, kind, kindNames, text };
+    const shown = { to, kind, kindNames, text };
     if (req.method !== 'POST') return shown;
     const body = Buffer.from(text);
     // What names no webhook of ours is refused, whatever signs it.

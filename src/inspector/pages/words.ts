@@ -2,8 +2,6 @@ export { plural } from '../../base/text.ts';
 export { headlineOf } from '../../base/thrown.ts';
 export { filterOfKind } from '../../notification/kinds.ts';
 
-import { isInUsersFiles } from '../../base/thrown.ts';
-
 const MINUTE_MS = 60_000;
 
 /** A duration in the one or two units that matter, such as `2 h 5 min`; a dash for none. */
@@ -39,37 +37,9 @@ export function eventsPath(filters: Readonly<Record<string, string>>): string {
   return query.size === 0 ? 'events' : `events?${query}`;
 }
 
-/** An error's text in parts: what was thrown, and each cause. The lines of its stack that are in no file of the user's are apart. */
-export function partsOf(error: string) {
-  const isFolded = (line: string) => /^\s+at /.test(line) && !isInUsersFiles(line);
-  return error.split(/\n(?=(?:caused by|error \d+): )/).map((part) => {
-    const lines = part.split('\n');
-    return { shown: lines.filter((line) => !isFolded(line)).join('\n'), folded: lines.filter(isFolded) };
-  });
-}
-
 /** A state as HTML. Views insert it unescaped. */
 export function badge(state: string): string {
-  return `<span class="status ${state}">${symbol(state)} ${state}</span>`;
-}
-
-const SYMBOLS: Readonly<Record<string, string>> = {
-  pending: '◷',
-  running: '▶',
-  handled: '✓',
-  skipped: '»',
-  dead: '✕',
-  failed: '✕',
-  dismissed: '–',
-  live: '✓',
-  missing: '✕',
-  active: '●',
-  idle: '○',
-};
-
-/** Tells states apart without colour. */
-export function symbol(state: string): string {
-  return SYMBOLS[state] ?? '•';
+  return `<span class="status ${state}">${state}</span>`;
 }
 
 /**

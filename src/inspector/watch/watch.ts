@@ -5,7 +5,7 @@ import { networkOf } from '../../base/request-source.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
 import { SHUTTING_DOWN } from '../../receiver/verdict.ts';
-import type { EventStore, Refusals, Stat, Sum } from '../../store/event-store.ts';
+import type { Refusals, Stat } from '../../store/event-store.ts';
 import { Metrics } from './metrics.ts';
 import { isRejection, type RejectionResult, rejectionResultOf, resultOf } from './request-results.ts';
 
@@ -29,21 +29,12 @@ type Refused = Omit<Refusals, 'inARow' | 'rowSince'>;
 type Amount = Pick<Stat, 'count' | 'ms' | 'slowest'>;
 
 export const MINUTE_MS = 60_000;
-export const DAY_MS = 86_400_000;
 const EVERY_MS = 10_000;
 /** A store that stands still must hold up neither a page nor a stop. */
 const PATIENCE_MS = 1000;
 /** Strangers can name any webhook: until the next report, further groups are counted of webhooks with a stored secret alone. */
 const MOST_GROUPS = 1000;
 const KEPT_REJECTIONS = 200;
-
-/** A refused request and the reason. It contains no part of the token. */
-interface Rejection {
-  /** milliseconds since the epoch */
-  readonly at: number;
-  readonly result: RejectionResult;
-  readonly answer: Answered;
-}
 
 /** The inspector's own observations. The store gets what it counts; all else is lost when the process ends. */
 export class Watch implements Observer {
@@ -52,8 +43,8 @@ export class Watch implements Observer {
   readonly droppedLogLines: () => number;
   /** how many requests were answered and handlers have run */
   changes = 0;
-  /** the last ones, newest first */
-  rejections: readonly Rejection[] = [];
+  /** the last refused requests, newest first, and when they came */
+  rejections: readonly { at: number; result: RejectionResult; answer: Answered }[] = [];
   readonly #clock: Clock;
   /** not stored yet, by minute, kind and result */
   readonly #counted = new Map<string, Counted>();
@@ -64,7 +55,6 @@ export class Watch implements Observer {
   #ours: ReadonlySet<string> = new Set();
   #needs: ReportNeeds | undefined;
   #reported = Promise.resolve();
-  #day: { readonly readAt: number; readonly sums: readonly Sum[] } | undefined;
 
   constructor(clock: Clock, droppedLogLines = () => 0) {
     this.#clock = clock;
@@ -136,13 +126,6 @@ export class Watch implements Observer {
     if (this.#needs) await within(this.#clock, PATIENCE_MS, this.#report(this.#needs));
   }
 
-  /** What all processes have stored of each kind in a day. It is up to ten seconds old, as a day has many rows to add up. */
-  async ofDay(store: EventStore, now: number): Promise<readonly Sum[]> {
-    if (!this.#day || now - this.#day.readAt >= EVERY_MS)
-      this.#day = { readAt: now, sums: await store.reports.stats({ since: now - DAY_MS, by: 'kind' }) };
-    return this.#day.sums;
-  }
-
   /** One report after the other, so that none says that a process lives which has left. */
   #report(needs: ReportNeeds): Promise<void> {
     this.#reported = this.#reported.then(() => this.#store(needs));
@@ -208,12 +191,9 @@ function inRow(one: Refused, acceptedAt = 0): Refusals {
 
 /** All of some sums in one. */
 export function sumOf(sums: readonly Amount[]): Amount {
-  return sums.reduce(
-    (one, more) => ({
-      count: one.count + more.count,
-      ms: one.ms + more.ms,
-      slowest: Math.max(one.slowest, more.slowest),
-    }),
-    { count: 0, ms: 0, slowest: 0 },
-  );
+  return {
+    count: sums.reduce((sum, { count }) => sum + count, 0),
+    ms: sums.reduce((sum, { ms }) => sum + ms, 0),
+    slowest: Math.max(0, ...sums.map(({ slowest }) => slowest)),
+  };
 }
