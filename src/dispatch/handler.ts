@@ -195,10 +195,11 @@ export interface StartContext<Settings = unknown> {
    * The values that handlers left in `ctx.state` under one name, in the order of the ids, read in small steps. Use your own type for T only
    * if your handlers wrote that name.
    * @param of all channels, or all media
+   * @param subscriber whose; without it, those of the handlers without a name
    */
-  states<T = unknown>(of: 'channel' | 'media', name: string): AsyncIterable<StateOf<T>>;
+  states<T = unknown>(of: 'channel' | 'media', name: string, subscriber?: string): AsyncIterable<StateOf<T>>;
   /** The values that handlers left in `ctx.state` of one resource, by name. @param resource `media:ID` or `channel:ID` */
-  state(resource: string): Promise<Readonly<Record<string, unknown>>>;
+  state(resource: string, subscriber?: string): Promise<Readonly<Record<string, unknown>>>;
   /** aborted when the process stops, once no handler runs any more and just before `close`: for work that `start` began */
   readonly signal: AbortSignal;
 }

@@ -42,17 +42,17 @@ export async function openApp(
     log,
     signal: stop.signal,
     /** Reads a stretch at a time: memory does not grow with the number of values. */
-    async *states<T>(of: 'channel' | 'media', name: string): AsyncGenerator<StateOf<T>> {
+    async *states<T>(of: 'channel' | 'media', name: string, subscriber = ''): AsyncGenerator<StateOf<T>> {
       let after: StatePlace | undefined;
       do {
-        const { values, next } = await queue.states({ of, name, after });
+        const { values, next } = await queue.states({ subscriber, of, name, after });
         for (const { resource, value } of values) yield { resource, value: JSON.parse(value) };
         after = next;
       } while (after);
     },
-    async state(resource) {
+    async state(resource, subscriber = '') {
       // An id without `media:` or `channel:` before it would seem to have no state.
-      if (RESOURCE.test(resource)) return stateJson(await queue.state({ resource }));
+      if (RESOURCE.test(resource)) return stateJson(await queue.state({ resource, subscriber }));
       throw new TypeError(`state('media:ID') or state('channel:ID'), not ${shown(resource)}`);
     },
   };

@@ -61,6 +61,30 @@ test('no deleted media has a page', async () => {
   await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual(['another']));
 });
 
+test('an index that is down for an hour delays no caption and no mail, and has each media in the end', async () => {
+  await pattern('pages.ts');
+  const { systems } = await pattern<{ systems(...given: object[]): DefinedApp }>('systems.ts');
+  const calls = { index: new Set<string>(), captions: new Set<string>(), mails: new Set<string>() };
+  const put = async (mediaId: string) => {
+    if (kit.now() < upAt) throw new Error('the index is down');
+    calls.index.add(mediaId);
+  };
+  const caption = async (mediaId: string, key: string) => void calls.captions.add(`${mediaId} ${key}`);
+  const mail = async (mediaId: string, key: string) => void calls.mails.add(`${mediaId} ${key}`);
+  await using kit: TestReceiver = await testReceiver({
+    app: () => systems({ put, remove: async () => {} }, caption, mail),
+  });
+  const upAt = kit.now() + 3_600_000;
+  const { id } = await kit.deliver('media_available', MEDIA);
+  await kit.deliver('media_available', { media_id: 'another' });
+  await kit.advance('1m');
+  expect([calls.index.size, calls.captions.size, calls.mails.size]).toEqual([0, 2, 2]);
+  expect(calls.mails).toContain(`UUhbHm6C ${id}`);
+  expect(calls.captions).toContain(`UUhbHm6C ${id}@captions`);
+  await kit.advance('3h');
+  expect([calls.index.size, calls.captions.size, calls.mails.size]).toEqual([2, 2, 2]);
+});
+
 test('each reupload is counted once', async () => {
   const { handlers } = await pattern<{ handlers: Handlers }>('reuploads.ts');
   const happened: Happening[] = [
