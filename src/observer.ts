@@ -13,11 +13,11 @@ export interface Answered {
   /** the client's address; empty if a notification was acknowledged */
   readonly source: string;
   /** the acknowledgement of a verified notification */
-  readonly recorded: Recorded | undefined;
+  readonly recorded?: Recorded | undefined;
   /** the public text of a refusal */
-  readonly error: string | undefined;
+  readonly error?: string | undefined;
   /** why it could not be verified */
-  readonly refusal: Refusal | undefined;
+  readonly refusal?: Refusal | undefined;
   /** the kind that the body claims, verified or not; empty if there is none */
   readonly kind: string;
   readonly webhookId: string;

@@ -3,9 +3,9 @@ import { type MonotonicClock, pause } from './base/clock.ts';
 import { boundedServer, listen } from './base/http-server.ts';
 import { type Config, connectionsWithin } from './config.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
-import { type Dispatchers, dispatchersOf, kindsOf } from './dispatch/subscribers.ts';
+import { type Dispatchers, dispatchersOf } from './dispatch/subscribers.ts';
 import type { Admin } from './observer.ts';
-import { admissionsOf } from './receiver/admissions.ts';
+import { keepAdmitting } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { keyringOf } from './receiver/keyring.ts';
 import { quarantineOf } from './receiver/quarantine.ts';
@@ -56,18 +56,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const parts = { config, store, clock, log, isDev, observer: admin?.observer };
 
   const keyring = keyringOf(parts);
-  const admissions = admissionsOf({ ...parts, keyring });
-  ends.defer(await keyring.start(admissions.admit));
+  ends.defer(await keyring.start());
   const quarantine = quarantineOf({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
   ends.defer(quarantine.stop);
 
   const opened = await openApp(app, parts);
   ends.defer(() => opened.close()); // after the last handler
-  const pages = await appPages(app, opened);
+  const pages = await appPages(opened);
   const dispatcher = await dispatchersOf({ ...parts, app: opened, random: Math.random });
   // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
-  const reported = { ...parts, kinds: kindsOf(opened), running: () => dispatcher.running };
-  if (admin) ends.defer(admin.keepReporting(reported));
+  const { kinds, running, came, wake } = dispatcher;
+  if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running }));
 
   let phase: Phase = 'open';
   const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
@@ -81,31 +80,25 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
   });
 
-  store.queue.onRecorded(() => dispatcher.came());
+  store.queue.onRecorded(came);
   dispatcher.start();
-  ends.defer(admissions.stop);
-  admissions.admit(); // WEBHOOK_SECRET may be new
+  ends.defer(keepAdmitting({ ...parts, keyring }));
   const days = config.RETENTION_DAYS;
   if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 
-  const inspector = await admin?.start({
-    ...parts,
-    port: listener.port,
-    pages,
-    wake: () => dispatcher.wake(),
-  });
+  const inspector = await admin?.start({ ...parts, port: listener.port, pages, wake });
   ends.defer(() => inspector?.stop());
   ends.defer(async () => {
     phase = 'draining';
     if (config.DRAIN_MS > 0) await pause(clock, config.DRAIN_MS);
     phase = 'closed';
   });
-  const running = ends.move();
+  const started = ends.move();
   return {
     port: listener.port,
     store,
     dispatcher,
     adminUrl: inspector?.url,
-    stop: () => running.disposeAsync(),
+    stop: () => started.disposeAsync(),
   };
 }

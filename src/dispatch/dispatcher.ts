@@ -5,7 +5,7 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { keepingLines, repeatedLine } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
-import { slotOf } from '../notification/kinds.ts';
+import { kindNames, slotOf } from '../notification/kinds.ts';
 import type { Observer } from '../observer.ts';
 import type { EventStore } from '../store/event-store.ts';
 import {
@@ -20,17 +20,13 @@ import {
 import { limitsOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';
-import { giveUp, type Lacking, type Run, type RunningApp, runHandler } from './run-handler.ts';
-import { type Ending, endingOf, RELEASE } from './settlement.ts';
+import { giveUp, type Lacking, type Run, type RunOptions, runHandler } from './run-handler.ts';
+import { type Ending, endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends Omit<RunOptions, 'onStoreError'>, RetryPolicy {
   readonly config: Config;
   readonly store: EventStore;
-  readonly app: RunningApp;
   readonly clock: MonotonicClock;
-  readonly log: Logger;
-  /** a number in [0, 1), for the jitter of retries */
-  readonly random: () => number;
   readonly observer?: Observer | undefined;
   /** keeps the log of every attempt, not only of those that fail */
   readonly isDev?: boolean | undefined;
@@ -64,6 +60,9 @@ const KNOWN_MS = 1000;
 /** The ends of attempts whose log is of no further use. */
 const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted', 'elsewhere'];
 
+/** The kinds that places without a limit are for. */
+const ALL_KINDS: readonly string[] = [...kindNames, 'unknown'];
+
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -74,21 +73,20 @@ export class Dispatcher {
   readonly #atWork = new Set<Leased>();
   /** what a stop waits for: claims, events until their results are stored or never will be, calls of `onDead` */
   readonly #underWay = new Set<Promise<unknown>>();
-  /** with the fraction of a place that is still due to the newest lanes of each */
+  /** places for handlers: of all kinds, and of those of each limit; `due` is the fraction of one that the newest lanes have still to get */
+  readonly #places;
   readonly #limits;
   /** the instances, as asked KNOWN_MS ago at most */
   #instances: ReturnType<EventStore['reports']['instances']> | undefined;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
   /** when the next poll and sweep are due, and until when no lease of another process is recovered; by the monotonic clock */
-  #pollAt = 0;
+  #pollAt = Number.NEGATIVE_INFINITY;
   #sweepAt = 0;
   #sparedUntil = 0;
   #isClaiming = false;
   /** whether events may be ready whose lanes are free */
   #isClaimWanted = false;
-  /** the fraction of a place that is still due to the newest lanes */
-  #dueToNewest = 0;
   #isStopped = true;
   /** aborted when a stop is over: from then on nothing is stored again after an error */
   readonly #over = new AbortController();
@@ -101,7 +99,9 @@ export class Dispatcher {
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
     this.#of = { subscriber: options.app.subscriber ?? '' };
-    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, due: 0, room: 0, newest: 0 }));
+    const free = { room: 0, newest: 0, due: 0 };
+    this.#places = { kinds: ALL_KINDS, most: config.DISPATCH_CONCURRENCY, ...free };
+    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, ...free }));
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
   }
 
@@ -114,8 +114,6 @@ export class Dispatcher {
     const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;
     this.#endLeases = keepLeases({ ...this.#options, all: this.#leased, onError });
-    this.#pollAt = this.#options.clock.monotonic();
-    this.#spareOthers();
     void this.#poll();
   }
 
@@ -136,10 +134,12 @@ export class Dispatcher {
     this.#claim();
   }
 
-  /** After an outage of the store, or a stall of this process, other processes get one renewal interval before it recovers their leases. */
+  /**
+   * At the start of this process, after a stall of it, or an outage of the store, other processes get one renewal interval before it
+   * recovers their leases.
+   */
   #spareOthers(): void {
-    const { clock, config } = this.#options;
-    this.#sparedUntil = clock.monotonic() + renewalMs(config.LEASE_MS);
+    this.#sparedUntil = this.#options.clock.monotonic() + renewalMs(this.#options.config.LEASE_MS);
   }
 
   #pollOften(): void {
@@ -159,7 +159,7 @@ export class Dispatcher {
   async #poll(): Promise<void> {
     const { store, clock, config } = this.#options;
     const now = clock.monotonic();
-    if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP
+    if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP, and at the start
     this.#pollMs = Math.min(2 * this.#pollMs, SELDOM_MS);
     const found: unknown[] = [];
     let isBehind = 0;
@@ -191,50 +191,35 @@ export class Dispatcher {
     if (this.#isClaimWanted && !this.#isClaiming) this.#follow(this.#claimWhileWanted());
   }
 
+  /** Each claim takes as many events as places for handlers are free: none is leased ahead. */
   async #claimWhileWanted(): Promise<void> {
-    this.#isClaiming = true;
-    for (;;) {
-      await setImmediate(); // one claim for all handlers that end in this turn of the event loop
-      const free = this.#options.config.DISPATCH_CONCURRENCY - this.#atWork.size;
-      if (!this.#isClaimWanted || this.#isStopped || free <= 0) break;
-      this.#isClaimWanted = false;
-      await this.#claimFree(free);
-    }
-    this.#isClaiming = false;
-  }
-
-  /** Claims as many events as places for handlers are free: none is leased ahead. */
-  async #claimFree(free: number): Promise<void> {
     const { store, clock, config } = this.#options;
     const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
-    const limits = this.#limits;
-    for (const limit of limits) {
-      limit.room = limit.most - this.#runningOf(limit.kinds);
-      limit.newest = Math.floor(limit.due + limit.room * NEWEST);
-    }
-    const due = this.#dueToNewest + free * NEWEST;
-    const newest = Math.floor(due);
-    const oldest = free - newest;
-    this.#dueToNewest = due - newest;
-    const leasedAt = clock.monotonic();
-    try {
-      const { claims, hasMore } = await store.queue.claim({
-        ...this.#of,
-        oldest,
-        newest,
-        limits,
-        owner,
-        leaseMs,
-      });
-      this.#isClaimWanted ||= hasMore;
-      for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
-      for (const limit of limits) {
-        const taken = claims.filter(({ kind }) => limit.kinds.includes(slotOf(kind))).length;
-        limit.due += taken * NEWEST - Math.min(limit.newest, taken);
+    const [places, limits] = [this.#places, this.#limits];
+    this.#isClaiming = true;
+    while (this.#isClaimWanted) {
+      await setImmediate(); // one claim for all handlers that end in this turn of the event loop
+      for (const share of [places, ...limits]) {
+        share.room = share.most - this.#runningOf(share.kinds);
+        share.newest = Math.floor(share.due + share.room * NEWEST);
       }
-    } catch (error) {
-      this.#storeFailed('claim events', error); // the next poll claims again
+      if (this.#isStopped || places.room <= 0) break;
+      this.#isClaimWanted = false;
+      const leasedAt = clock.monotonic();
+      try {
+        const lanes = { oldest: places.room - places.newest, newest: places.newest, limits };
+        const { claims, hasMore } = await store.queue.claim({ ...this.#of, ...lanes, owner, leaseMs });
+        this.#isClaimWanted ||= hasMore;
+        for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
+        for (const share of [places, ...limits]) {
+          const taken = claims.filter(({ kind }) => share.kinds.includes(slotOf(kind))).length;
+          share.due = Math.max(0, share.due + taken * NEWEST - Math.min(share.newest, taken));
+        }
+      } catch (error) {
+        this.#storeFailed('claim events', error); // the next poll claims again
+      }
     }
+    this.#isClaiming = false;
   }
 
   #runningOf(kinds: readonly string[]): number {
@@ -297,8 +282,7 @@ export class Dispatcher {
   /** Calls the `onDead` of the app. Nothing waits for it but a stop. */
   #tellDead({ body, error, attempts, ...event }: DeadEvent): void {
     const { log, app } = this.#options;
-    const tell = async () =>
-      void (await app.onDead?.(JSON.parse(body), { id: event.id, error, attempts }, app.value));
+    const tell = async () => app.onDead?.(JSON.parse(body), { id: event.id, error, attempts }, app.value);
     const onError = (cause: unknown) =>
       log.error({ ...lineOf(event), error: textOf(cause) }, 'onDead failed');
     this.#follow(atWorkOn(event, tell).catch(onError));

@@ -1,7 +1,7 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { isKind, kindNames, type Slot } from '../notification/kinds.ts';
+import type { Slot } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Outcome } from './outcome.ts';
@@ -145,38 +145,14 @@ export function wrapHandlers(
   return Object.fromEntries(all.map(([kind, handler]) => [kind, wrap(handler, kind)]));
 }
 
-/** What is wrong with an object of handlers, as `a handler for ...`; undefined if nothing is. */
-export function mistakeInHandlers(handlers: object): string | undefined {
-  for (const [kind, handler] of Object.entries(handlers)) {
-    if (isNoKind(kind)) return `a handler for ${kind}, ${BUT_THE_KINDS}`;
-    if (handler !== undefined && typeof handler !== 'function')
-      return `a handler for ${kind} that is no function`;
-  }
-  return undefined;
-}
-
-const BUT_THE_KINDS = `but the kinds are ${kindNames.join(', ')} and unknown`;
-const isNoKind = (kind: string) => !isKind(kind) && kind !== 'unknown';
-const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
+/** The first that stands in a list twice. */
+export const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
 
 /** The limits of an app in one form: a limit of one kind is a limit of a list with one kind. */
 export function limitsOf({ limits = {} }: Pick<AppDefinition, 'limits'>) {
   return Object.entries(limits).map(([name, limit]) =>
     typeof limit === 'number' ? { kinds: [name] as readonly string[], most: limit } : limit,
   );
-}
-
-/** What is wrong with the limits of an app, as `a limit for ...`; undefined if nothing is. */
-export function mistakeInLimits(app: Pick<AppDefinition, 'limits'>): string | undefined {
-  const limits = limitsOf(app);
-  if (limits.some((limit) => !Array.isArray(limit?.kinds))) return 'a limit without a list of kinds';
-  const kinds = limits.flatMap((limit) => limit.kinds);
-  const odd = kinds.find(isNoKind);
-  if (odd !== undefined) return `a limit for ${odd}, ${BUT_THE_KINDS}`;
-  const twice = repeatedOf(kinds);
-  if (twice !== undefined) return `two limits for ${twice}`;
-  const wrong = limits.find(({ most }) => !Number.isInteger(most) || most < 1);
-  return wrong && `a limit of ${wrong.most} for ${wrong.kinds.join(', ')}: it must be a whole number from 1`;
 }
 
 /** A value that an event left in `ctx.state` under a name. */

@@ -23,9 +23,7 @@ interface LeasesOptions {
 }
 
 /** How old a lease may become before it is renewed. */
-export function renewalMs(leaseMs: number): number {
-  return leaseMs / 3;
-}
+export const renewalMs = (leaseMs: number) => leaseMs / 3;
 
 /**
  * Renews leases of events whose handlers run, or whose results wait to be stored. It aborts a handler whose lease is lost, or is about to

@@ -5,8 +5,9 @@ import { isPromise } from 'node:util/types';
 import { KitError } from '../base/errors.ts';
 import { isInKit, textOf } from '../base/thrown.ts';
 import { type Config, parseSettings, projectFolder } from '../config.ts';
+import { kindNames, slotOf } from '../notification/kinds.ts';
 import { isSubscriber } from '../store/stored.ts';
-import { type DefinedApp, mistakeInHandlers, mistakeInLimits } from './handler.ts';
+import { type DefinedApp, limitsOf, repeatedOf } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { awaiting, type Tell } from './process-guard.ts';
 
@@ -24,11 +25,9 @@ export function handlersFile({ HANDLERS }: Pick<Config, 'HANDLERS'>): string {
   const files = (HANDLERS === undefined ? USUAL : [HANDLERS]).map((path) => resolve(projectFolder(), path));
   const file = files.find(isFile);
   if (file !== undefined) return file;
+  const missing = `there is no file ${files.join(' or ')}`;
   const advice = `Name the module of your handlers in HANDLERS; a relative path begins at ${projectFolder()}`;
-  throw new KitError(
-    'HANDLERS_UNUSABLE',
-    `there is no file ${files.join(' or ')}. ${advice}. npx hookkit init writes a receiver`,
-  );
+  throw new KitError('HANDLERS_UNUSABLE', `${missing}. ${advice}. npx hookkit init writes a receiver`);
 }
 
 /**
@@ -63,38 +62,50 @@ type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
 const OWN = ['handlers', 'limits'];
 const MEMBERS = ['settings', 'start', 'subscribers', 'routes', 'onDead', ...OWN];
+const A_NAME =
+  'a name has 1 to 40 lowercase letters, digits and hyphens, begins with a letter, and is not main or all';
 
 /** What is wrong with a module, or with the options of a test kit; undefined if nothing is. With both names, one would silently not count. */
 export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
     return 'has both `app` and `handlers`: put the handlers into the app';
-  const mistake = mistakeInApp(app ?? { handlers }, MEMBERS, 'an app');
-  if (mistake !== undefined || !isObject(app)) return mistake;
-  const { settings, subscribers = {} } = app;
+  const { settings, subscribers = {} } = isObject(app) ? app : {};
   if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
   if (!isObject(subscribers)) return 'has an app whose subscribers are no object';
-  const odd = Object.keys(subscribers).find((name) => !isSubscriber(name));
-  if (odd !== undefined) return `has a subscriber ${odd}: ${A_NAME}`;
-  const wrong = Object.entries(subscribers).map(([name, one]) =>
-    mistakeInApp(one, OWN, `a subscriber ${name}`),
-  );
-  return wrong.find((one) => one !== undefined);
+  const mistake = mistakeInPart(app ?? { handlers }, MEMBERS);
+  if (mistake !== undefined) return `has ${app === undefined ? '' : 'an app with '}${mistake}`;
+  for (const [name, subscriber] of Object.entries(subscribers)) {
+    if (!isSubscriber(name)) return `has a subscriber ${name}: ${A_NAME}`;
+    const own = mistakeInPart(subscriber, OWN);
+    if (own !== undefined) return `has a subscriber ${name} with ${own}`;
+  }
+  return undefined;
 }
 
-const A_NAME =
-  'a name has 1 to 40 lowercase letters, digits and hyphens, begins with a letter, and is not main or all';
+const BUT_THE_KINDS = `but the kinds are ${kindNames.join(', ')} and unknown`;
+const isNoKind = (kind: string) => slotOf(kind) !== kind;
 
-/** @param members that it may have. @param what it is, for people */
-function mistakeInApp(app: unknown, members: readonly string[], what: string): string | undefined {
-  if (!isObject(app) || !isObject(app.handlers))
-    return what === 'an app'
-      ? 'has no object `handlers`, and no `app` with one, as defineApp makes it; await a promise'
-      : `has ${what} without an object \`handlers\``;
-  const odd = Object.keys(app).find((name) => !members.includes(name));
-  if (odd !== undefined) return `has ${what} with a member ${odd}, but its members are ${members.join(', ')}`;
-  const mistake = mistakeInHandlers(app.handlers) ?? mistakeInLimits(app);
-  return mistake && `has ${mistake}${what === 'an app' ? '' : `, of ${what}`}`;
+/** What is wrong with the handlers of an app or subscriber, and with their limits. @param members that it may have */
+function mistakeInPart(part: unknown, members: readonly string[]): string | undefined {
+  if (!isObject(part) || !isObject(part.handlers))
+    return 'no object `handlers`: export one, or give one to defineApp; await a promise';
+  const odd = Object.keys(part).find((name) => !members.includes(name));
+  if (odd !== undefined) return `a member ${odd}, but its members are ${members.join(', ')}`;
+  for (const [kind, handler] of Object.entries(part.handlers)) {
+    if (isNoKind(kind)) return `a handler for ${kind}, ${BUT_THE_KINDS}`;
+    if (handler !== undefined && typeof handler !== 'function')
+      return `a handler for ${kind} that is no function`;
+  }
+  const limits = limitsOf(part);
+  if (limits.some((limit) => !Array.isArray(limit?.kinds))) return 'a limit without a list of kinds';
+  const kinds = limits.flatMap((limit) => limit.kinds);
+  const unlimited = kinds.find(isNoKind);
+  if (unlimited !== undefined) return `a limit for ${unlimited}, ${BUT_THE_KINDS}`;
+  const twice = repeatedOf(kinds);
+  if (twice !== undefined) return `two limits for ${twice}`;
+  const wrong = limits.find(({ most }) => !Number.isInteger(most) || most < 1);
+  return wrong && `a limit of ${wrong.most} for ${wrong.kinds.join(', ')}: it must be a whole number from 1`;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

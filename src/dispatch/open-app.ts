@@ -16,9 +16,6 @@ export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
   readonly settings?: Record<string, unknown> | undefined;
 }
 
-/** An app whose `start` has run. */
-type OpenApp = Awaited<ReturnType<typeof openApp>>;
-
 const UNCLOSED = 'the close of the app does not end, and the stop goes on without it (SHUTDOWN_GRACE_MS)';
 
 interface OpenOptions {
@@ -88,7 +85,7 @@ const BODY_LIMIT = '16kb';
  * The pages of an app; undefined if it has none. Bodies of forms and of JSON are read, up to 16 KB.
  * @throws KitError APP_FAILED with the error of `routes`, and its place
  */
-export async function appPages({ routes }: ReadyApp, { ctx, value: app }: OpenApp) {
+export async function appPages({ routes, ctx, value: app }: Awaited<ReturnType<typeof openApp>>) {
   if (!routes) return undefined;
   const { default: express } = await import('express');
   const router = express.Router();

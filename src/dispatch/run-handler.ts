@@ -23,7 +23,6 @@ export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'subscribers' 
 export interface RunOptions extends OnceOptions {
   readonly app: RunningApp;
   readonly config: Pick<Config, 'HANDLER_TIMEOUT_MS'>;
-  /** names the event in every line */
   readonly log: Logger;
 }
 
@@ -47,7 +46,7 @@ const DEAF =
 
 /**
  * Hands an event to the handler for its kind. Resolves when the handler and its steps have ended, however long that takes: before that,
- * no other event of the resource may run.
+ * no other event of the resource may run. The log of the options names the event in every line.
  * @param abort aborted by the caller when the run must end, and here after HANDLER_TIMEOUT_MS
  */
 export async function runHandler(
@@ -64,10 +63,11 @@ export async function runHandler(
   const handler = app.handlers[name] as Handler<unknown> | undefined;
   if (!handler) {
     const what = payload.type === 'known' ? name : `unknown kind "${payload.kind}"`;
-    const others = Object.entries(app.subscribers ?? {}).filter(([, { handlers }]) => handlers[name]);
-    const takers = others.map(([subscriber]) => subscriber).join(', ');
-    const isOthers = takers !== '' && !event.subscriber;
-    const reason = isOthers ? `it is handled by subscriber ${takers}` : `no handler for ${what}`;
+    const others = (!event.subscriber && app.subscribers) || {};
+    const takers = Object.keys(others)
+      .filter((subscriber) => others[subscriber]?.handlers[name])
+      .join(', ');
+    const reason = takers ? `it is handled by subscriber ${takers}` : `no handler for ${what}`;
     return { type: 'skip', reason, lacks: name };
   }
   const steps = onceOf(event, abort.signal, options);

@@ -1,27 +1,5 @@
 import { ofSubscriber } from '../store/stored.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
-import type { DefinedApp, Handlers } from './handler.ts';
-import type { RunningApp } from './run-handler.ts';
-
-type App = RunningApp & Pick<DefinedApp, 'subscribers'>;
-
-/** The apps to run: the handlers without a name, and each subscriber with its own. */
-export function appsOf<A extends App>(app: A): (A & { readonly subscriber: string })[] {
-  const named = Object.entries(app.subscribers ?? {}).map(([subscriber, { handlers, limits }]) => {
-    return { ...app, subscriber, handlers, limits };
-  });
-  return [{ ...app, subscriber: '' }, ...named];
-}
-
-/** The slots that there are handlers for. */
-export const slotsOf = (handlers: Handlers<never>): string[] =>
-  Object.entries(handlers).flatMap(([slot, handler]) => (handler ? slot : []));
-
-/** The same as processes tell them: one of a subscriber ends in `@NAME`. */
-export const kindsOf = (app: App): string[] =>
-  appsOf(app).flatMap(({ subscriber, handlers }) =>
-    slotsOf(handlers).map((slot) => ofSubscriber(slot, subscriber)),
-  );
 
 export type Dispatchers = Awaited<ReturnType<typeof dispatchersOf>>;
 
@@ -29,30 +7,28 @@ export type Dispatchers = Awaited<ReturnType<typeof dispatchersOf>>;
  * A dispatcher for the handlers without a name and one for each subscriber, with places of their own. From now on the store makes events
  * for the subscribers. They are started once.
  */
-export async function dispatchersOf({
-  app,
-  ...options
-}: Omit<DispatcherOptions, 'app'> & { readonly app: App }) {
-  const apps = appsOf(app);
-  for (const { subscriber, handlers } of apps)
-    if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: slotsOf(handlers) });
-  const all = apps.map((one) => new Dispatcher({ ...options, app: one }));
+export async function dispatchersOf({ app, ...options }: DispatcherOptions) {
+  const all: Dispatcher[] = [];
+  /** the slots that there are handlers for; one of a subscriber ends in `@NAME` */
+  const kinds: string[] = [];
+  for (const [subscriber, { handlers, limits }] of Object.entries({ '': app, ...app.subscribers })) {
+    const slots = Object.entries(handlers).flatMap(([slot, handler]) => (handler ? slot : []));
+    if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: slots });
+    all.push(new Dispatcher({ ...options, app: { ...app, subscriber, handlers, limits } }));
+    kinds.push(...slots.map((slot) => ofSubscriber(slot, subscriber)));
+  }
+  const each = (tell: (one: Dispatcher) => void) => () => {
+    for (const one of all) tell(one);
+  };
   return {
+    kinds,
     /** How many handlers run. */
-    get running(): number {
-      return all.reduce((sum, { running }) => sum + running, 0);
-    },
-    start(): void {
-      for (const one of all) one.start();
-    },
+    running: () => all.reduce((sum, { running }) => sum + running, 0),
+    start: each((one) => one.start()),
     /** This process has just recorded an event. */
-    came(): void {
-      for (const one of all) one.came();
-    },
+    came: each((one) => one.came()),
     /** Events may be ready. */
-    wake(): void {
-      for (const one of all) one.wake();
-    },
+    wake: each((one) => one.wake()),
     /** Stops them all, as Dispatcher.stop does, and throws what the first of them throws once all have stopped. */
     async stop(graceMs: number): Promise<void> {
       const stopped = await Promise.allSettled(all.map((one) => one.stop(graceMs)));

@@ -1,5 +1,6 @@
+import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, repeat, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { parseBody } from '../notification/json.ts';
 import { verifyNotification } from '../notification/token.ts';
@@ -9,31 +10,33 @@ import { type Keyring, type KeyringConfig, keyringOf } from './keyring.ts';
 /** How many entries are read, verified and recorded in one step. Between two steps the process answers requests. */
 const PAGE = 50;
 
+/** How soon a service notices keys that it has not tried yet, and tries an admission again that failed. */
+const LOOK_MS = 1000;
+const AGAIN_MS = 5000;
+
 /**
- * Verifies notifications in quarantine again, for webhooks that have a key, and records those with a valid signature. It commits a page
- * at a time: after an interruption, the next run goes on from there.
- * @param webhooks only notifications that name these
+ * Verifies notifications in quarantine again, and records those with a valid signature. It commits a page at a time: after an
+ * interruption, the next run goes on from there.
+ * @param webhook only notifications that name it
  * @param isOver whether to end after the page under way
  * @returns how many this process admitted
  */
 export async function admitQuarantined(
   store: EventStore,
   keyring: Keyring,
-  webhooks?: readonly string[],
+  webhook?: string,
   isOver = () => false,
 ): Promise<number> {
   let admitted = 0;
-  for (const webhook of webhooks ?? keyring.webhooks()) {
-    for (let after: number | undefined = 0; after !== undefined && !isOver(); ) {
-      const page: readonly Quarantined[] = await store.quarantine.entries({ webhook, after, limit: PAGE });
-      const verified = page.filter(
-        ({ webhookId, token, body }) =>
-          !verifyNotification(token, parseBody(Buffer.from(body)), keyring.keysFor(webhookId)),
-      );
-      const recorded = await Promise.all(verified.map(({ token }) => store.quarantine.admit(token)));
-      admitted += recorded.filter((one) => one !== undefined).length;
-      after = page.at(-1)?.seq;
-    }
+  for (let after: number | undefined = 0; after !== undefined && !isOver(); ) {
+    const page: readonly Quarantined[] = await store.quarantine.entries({ webhook, after, limit: PAGE });
+    const verified = page.filter(
+      ({ webhookId, token, body }) =>
+        !verifyNotification(token, parseBody(Buffer.from(body)), keyring.keysFor(webhookId)),
+    );
+    const recorded = await Promise.all(verified.map(({ token }) => store.quarantine.admit(token)));
+    admitted += recorded.filter((one) => one !== undefined).length;
+    after = page.at(-1)?.seq;
   }
   return admitted;
 }
@@ -46,11 +49,8 @@ export async function admitQuarantined(
 export async function admitWaiting(store: EventStore, config: KeyringConfig, webhook?: string) {
   const keyring = keyringOf({ store, clock: systemClock, config, log: { error() {} } });
   await keyring.refresh();
-  return admitQuarantined(store, keyring, webhook === undefined ? undefined : [webhook]);
+  return admitQuarantined(store, keyring, webhook);
 }
-
-/** How soon an admission that failed is tried again. */
-const AGAIN_MS = 5000;
 
 interface AdmissionOptions {
   readonly store: EventStore;
@@ -59,29 +59,33 @@ interface AdmissionOptions {
   readonly log: Pick<Logger, 'info' | 'error'>;
 }
 
-/** Admissions from quarantine while the service runs: one run after the other, so that no entry is admitted twice. */
-export function admissionsOf({ store, keyring, clock, log }: AdmissionOptions) {
-  let last = Promise.resolve();
+/**
+ * Admits from quarantine while the service runs, whenever a webhook has a key that was not tried yet: at first, all of them.
+ * @returns a function that ends it, and resolves once no page is under way
+ */
+export function keepAdmitting({ store, keyring, clock, log }: AdmissionOptions): () => Promise<void> {
+  const tried = new Map<string | undefined, readonly KeyObject[]>();
   let isStopped = false;
-  /** Begins a run, or has one follow the run under way. @param webhooks only notifications that name these */
-  const admit = (webhooks?: readonly string[]): void => {
-    last = last.then(async () => {
-      if (isStopped) return;
-      try {
-        const admitted = await admitQuarantined(store, keyring, webhooks, () => isStopped);
+  const look = async (): Promise<number> => {
+    try {
+      for (const webhook of keyring.webhooks()) {
+        const keys = keyring.keysFor(webhook);
+        const isTried = keys.every((key) => tried.get(webhook)?.includes(key));
+        const admitted = isTried ? 0 : await admitQuarantined(store, keyring, webhook, () => isStopped);
         if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
-      } catch (error) {
-        log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');
-        clock.after(AGAIN_MS, () => admit(webhooks));
+        tried.set(webhook, keys);
       }
-    });
+      return LOOK_MS;
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'cannot admit from quarantine; trying again');
+      return AGAIN_MS;
+    }
   };
-  return {
-    admit,
-    /** Resolves once no run is under way. */
-    stop(): Promise<void> {
-      isStopped = true;
-      return last;
-    },
+  let last: Promise<number> | undefined;
+  const end = repeat(clock, 0, () => (last = look()));
+  return async () => {
+    isStopped = true;
+    end();
+    await last;
   };
 }

@@ -75,8 +75,7 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
     const recorded = await acks.record(notification);
     answer(res, 200, recorded);
     log.debug({ ...lineOf(notification), status: recorded.status }, 'notification recorded');
-    const { kind, webhookId } = verdict;
-    observe(res, parts, { source: '', recorded, error: undefined, refusal: undefined, kind, webhookId });
+    observe(res, parts, { source: '', recorded, kind: verdict.kind, webhookId: verdict.webhookId });
   };
 
   const sayReady: RequestHandler = async (_req, res) => {
@@ -124,13 +123,12 @@ function refusals(config: Config, parts: ReceiverParts) {
     const source = sourceOf(exchange?.address);
     const isFailure = exchange !== undefined && verdict.status < 500 && verdict.status !== 405;
     const isThrottled = isFailure && failures(source) > rejectLimit && unverified !== undefined;
-    const told = isThrottled ? THROTTLED : verdict;
-    const { status, error } = told;
+    const { status, error, headers: own } = isThrottled ? THROTTLED : verdict;
     const { headers, complete } = res.req;
     const isLong =
       Number(headers['content-length']) > bodyLimit || headers['transfer-encoding'] !== undefined;
     if (isLong && !complete) res.setHeader('Connection', 'close'); // nobody reads the rest of it
-    answer(res, status, { error }, told.headers); // never more than a sender may know
+    answer(res, status, { error }, own); // never more than a sender may know
     const { refusal, kind = '', webhookId: webhook = '' } = unverified ?? {};
     const request = requestIdOf(res);
     if (status >= 500) {
@@ -142,17 +140,13 @@ function refusals(config: Config, parts: ReceiverParts) {
     const fields = { request, source, status, error, ...refusal, kind, webhook };
     if (status < 500) write('warn', source, fields, 'notification refused');
     const { address } = exchange;
-    observe(res, parts, { source: address, recorded: undefined, error, refusal, kind, webhookId: webhook });
+    observe(res, parts, { source: address, error, refusal, kind, webhookId: webhook });
     if (unverified?.isUnexplained) quarantine.add(unverified, address);
   };
 }
 
 /** Tells the observer about a request that was just answered. */
-function observe(
-  res: Response,
-  { observer, clock }: ReceiverParts,
-  told: Omit<Answered, 'status' | 'ms'>,
-): void {
+function observe(res: Response, { observer, clock }: ReceiverParts, told: Omit<Answered, 'status' | 'ms'>) {
   const { began }: Exchange = res.locals.exchange;
   observer?.answered({ ...told, status: res.statusCode, ms: clock.monotonic() - began });
 }

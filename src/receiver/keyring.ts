@@ -26,13 +26,12 @@ export type Keyring = ReturnType<typeof keyringOf>;
 /** The live keys of every webhook, in memory, kept in step with the store. */
 export function keyringOf({ store, clock, log, config }: KeyringOptions) {
   /** stored secrets by webhook, retired ones too */
-  let stored: ReadonlyMap<string, readonly WebhookSecret[]> = new Map();
+  let stored: ReadonlyMap<string | undefined, readonly WebhookSecret[]> = new Map();
   /** keys, made once; none of a secret that verifies nothing, of which the log has said so */
   const made = new Map<string, readonly KeyObject[]>();
   /** a read that has not begun yet */
   let next: Promise<void> | undefined;
   let rest = Promise.resolve();
-  let tellAdded: (webhooks: readonly string[]) => void = () => {};
 
   const keysOf = (secret: string, whose: object): readonly KeyObject[] => {
     const known = made.get(secret);
@@ -45,11 +44,10 @@ export function keyringOf({ store, clock, log, config }: KeyringOptions) {
     return keys;
   };
 
-  const { WEBHOOK_SECRET: secret } = config;
-  const fallback = secret === undefined ? [] : keysOf(secret, { setting: 'WEBHOOK_SECRET' });
+  const fallback = keysOf(config.WEBHOOK_SECRET ?? '', { setting: 'WEBHOOK_SECRET' });
 
-  /** The keys that verify a webhook's notifications now. */
-  const keysFor = (webhookId: string): readonly KeyObject[] => {
+  /** The keys that verify a webhook's notifications now; without one, those of WEBHOOK_SECRET. */
+  const keysFor = (webhookId: string | undefined): readonly KeyObject[] => {
     const held = stored.get(webhookId);
     if (!held) return fallback;
     const now = clock.now();
@@ -57,23 +55,17 @@ export function keyringOf({ store, clock, log, config }: KeyringOptions) {
     return live.flatMap(({ secret }) => keysOf(secret, { webhook: webhookId }));
   };
 
-  const read = async (): Promise<void> => {
-    const found = Map.groupBy(await store.secrets.all(), ({ webhookId }) => webhookId);
-    const known = new Map([...found.keys()].map((webhook) => [webhook, keysFor(webhook)]));
-    stored = found;
-    const hasMore = (webhook: string) => keysFor(webhook).some((key) => !known.get(webhook)?.includes(key));
-    const added = [...found.keys()].filter(hasMore);
-    if (added.length > 0) tellAdded(added);
-  };
-
   /** Reads the secrets again, in a read that begins after this call. All calls before that beginning share the read. */
   const refresh = (): Promise<void> => {
-    next ??= rest.then(() => {
+    next ??= rest.then(async () => {
       next = undefined;
-      const reading = read();
-      const gap = () => new Promise<void>((resolve) => void clock.after(GAP_MS, resolve));
-      rest = reading.then(gap, gap);
-      return reading;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      rest = promise;
+      try {
+        stored = Map.groupBy(await store.secrets.all(), ({ webhookId }) => webhookId);
+      } finally {
+        clock.after(GAP_MS, resolve);
+      }
     });
     return next;
   };
@@ -82,20 +74,14 @@ export function keyringOf({ store, clock, log, config }: KeyringOptions) {
     refresh,
     keysFor,
 
-    /**
-     * Reads all secrets, and from then on again every second.
-     * @param onAdded told of the webhooks of which a later read finds new secrets
-     * @returns a function that ends it
-     */
-    async start(onAdded: typeof tellAdded): Promise<() => void> {
+    /** Reads all secrets, and from then on again every second. @returns a function that ends it */
+    async start(): Promise<() => void> {
       await refresh();
-      tellAdded = onAdded;
       const again = () => POLL_MS; // after an error, too: the log of refused requests says what is wrong
       return repeat(clock, POLL_MS, () => refresh().then(again, again));
     },
 
-    /** The webhooks that have a key. With WEBHOOK_SECRET it is one undefined, which stands for any webhook. */
-    webhooks: (): readonly (string | undefined)[] =>
-      fallback.length > 0 ? [undefined] : [...stored.keys()].filter((webhook) => keysFor(webhook).length > 0),
+    /** The webhooks that ever had a stored secret, and undefined for all that WEBHOOK_SECRET serves. */
+    webhooks: () => [undefined, ...stored.keys()],
   };
 }

@@ -96,7 +96,7 @@ export class Life {
     };
     const app = await inTimeOf(timers, () => openApp(ready, { config, log, store }));
     this.#opened.defer(() => app.close());
-    const pages = await appPages(ready, app);
+    const pages = await appPages(app);
     const handlers = wrapHandlers(ready.handlers, (handler, kind) => {
       const watched = this.leftBehind.of(handler, kind);
       return (event, ctx) =>

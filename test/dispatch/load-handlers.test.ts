@@ -42,30 +42,46 @@ test.each([
   ['export const handlers = {', 'does not load'],
   ['throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
   ['export const handlers = Promise.resolve({});', 'has no object `handlers`'],
-  ['export const app = (async () => ({ handlers: {} }))();', 'has no object `handlers`'],
-  ['export const app = { handlers: Promise.resolve({}) };', 'has no object `handlers`'],
+  ['export const app = (async () => ({ handlers: {} }))();', 'has an app with no object `handlers`'],
+  ['export const app = { handlers: Promise.resolve({}) };', 'has an app with no object `handlers`'],
   ['export const app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
   [
     'export const app = { route() {}, handlers: {} };',
     'has an app with a member route, but its members are settings,',
   ],
-  ['export const app = { handlers: { media_avaliable() {} } };', 'has a handler for media_avaliable'],
+  [
+    'export const app = { handlers: { media_avaliable() {} } };',
+    'has an app with a handler for media_avaliable',
+  ],
   [
     'export const app = { handlers: {}, settings: { URL: 1 } };',
     'has an app whose settings are no zod object',
   ],
-  ['export const app = { handlers: {}, limits: { cms: 2 } };', 'has a limit for cms, but the kinds are '],
+  ['export const app = { handlers: {}, limits: { cms: 2 } };', 'has an app with a limit for cms, but'],
   [
     'export const app = { handlers: {}, limits: { cms: { most: 2 } } };',
-    'has a limit without a list of kinds',
+    'has an app with a limit without a list of kinds',
   ],
   [
     'export const app = { handlers: {}, limits: { unknown: 0 } };',
-    'has a limit of 0 for unknown: it must be',
+    'has an app with a limit of 0 for unknown: it must be',
   ],
   [
     "export const app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
-    'has two limits for unknown',
+    'has an app with two limits for unknown',
+  ],
+  ['export const app = { handlers: {}, subscribers: [1] };', 'has a subscriber 0: a name has'],
+  [
+    'export const app = { handlers: {}, subscribers: { search: {} } };',
+    'has a subscriber search with no object `handlers`',
+  ],
+  [
+    'export const app = { handlers: {}, subscribers: { search: { handlers: {}, routes() {} } } };',
+    'has a subscriber search with a member routes, but its members are handlers, limits',
+  ],
+  [
+    'export const app = { handlers: {}, subscribers: { search: { handlers: { media_avaliable() {} } } } };',
+    'has a subscriber search with a handler for media_avaliable, but',
   ],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(

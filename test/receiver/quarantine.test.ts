@@ -164,7 +164,7 @@ describe('a notification in quarantine', () => {
         },
       },
     });
-    await expect(admitQuarantined(failing, keyring)).rejects.toThrow('it ends');
+    await expect(admitQuarantined(failing, keyring, WEBHOOK)).rejects.toThrow('it ends');
     expect(pages).toEqual([WEBHOOK, WEBHOOK, WEBHOOK]);
     expect(await admitQuarantined(store, keyring)).toBe(20);
     expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(120).fill(1));

@@ -74,9 +74,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/receiver/quarantine.test.ts: is kept, when no known secret explains its signature',
   },
   'never lost: what waits in quarantine is admitted once its secret is stored': {
-    file: 'src/receiver/keyring.ts',
-    original: 'if (added.length > 0) tellAdded(added);',
-    mutant: '',
+    file: 'src/receiver/admissions.ts',
+    original: 'keys.every((key) => tried.get(webhook)?.includes(key))',
+    mutant: 'tried.size > 0',
     noticedBy:
       'test/receiver/service.test.ts: is admitted and handled, when another process stores its secret',
   },
@@ -343,8 +343,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'limits: a quarter of their places goes to the newest': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'Math.floor(limit.due + limit.room * NEWEST)',
-    mutant: '0',
+    original: 'Math.floor(share.due + share.room * NEWEST)',
+    mutant: 'share === places ? Math.floor(share.due + share.room * NEWEST) : 0',
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
   'limits: what is over them holds up nothing behind it': {
@@ -405,8 +405,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'poison: nothing is leased ahead, so that a crash takes nothing along that never started (4)': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'config.DISPATCH_CONCURRENCY - this.#atWork.size;',
-    mutant: 'config.DISPATCH_CONCURRENCY * 2 - this.#atWork.size;',
+    original: 'most: config.DISPATCH_CONCURRENCY,',
+    mutant: 'most: config.DISPATCH_CONCURRENCY * 2,',
     noticedBy: 'test/dispatch/claims.test.ts: nothing is leased ahead',
   },
   'retries: an event whose handler another instance has uses up no attempt': {
@@ -511,8 +511,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'fairness: a quarter of one free slot is every fourth claim (11)': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'this.#dueToNewest + free * NEWEST;',
-    mutant: 'free * NEWEST;',
+    original: 'share.due + taken * NEWEST',
+    mutant: 'taken * NEWEST',
     noticedBy: 'test/dispatch/claims.test.ts: every fourth event is the newest',
   },
   'fairness: a lane waits since its ready event was received, whoever opens it (11)': {

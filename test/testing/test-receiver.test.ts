@@ -407,8 +407,8 @@ test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
   [{ handlers: {} }, 'has both `app` and `handlers`'],
-  [{ app: Promise.resolve({ handlers: {} }) }, 'has no object `handlers`'],
-  [{ app: defineApp({ limits: { cms: 2 }, handlers: {} }) }, 'has a limit for cms, but the kinds are '],
+  [{ app: Promise.resolve({ handlers: {} }) }, 'has an app with no object `handlers`'],
+  [{ app: defineApp({ limits: { cms: 2 }, handlers: {} }) }, 'has an app with a limit for cms, but'],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },
     'the start of the app failed: Error: no shop',
