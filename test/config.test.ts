@@ -149,24 +149,21 @@ describe('an environment', () => {
   });
 });
 
-test.each(fileNames)(
-  '%s names a file with the secret; a line break at its end does not count',
-  async (file) => {
-    const name = file.replace(/_FILE$/, '') as keyof typeof VALUES;
-    const { valid, parsed = valid } = VALUES[name];
-    const path = join(await temporaryDirectory(), 'secret');
-    const env = { ...COMPANIONS[name], [file]: path };
-    expect(mistakesOf(env)).toMatch(`  ${name}: cannot read ${path}, which ${file} names: ENOENT`);
-    for (const end of ['', '\n', '\r\n']) {
-      writeFileSync(path, `${valid}${end}`);
-      expect(parseConfig(env)[name]).toEqual(parsed);
-    }
-    const both = mistakesOf({ ...env, [name]: valid });
-    expect(both).toContain(`  ${name}: is set, and ${file} too: set one of them`);
-    writeFileSync(path, ''); // a mount that failed is no default
-    expect(mistakesOf(env)).toContain(`  ${name}: the given value (not shown) is not valid`);
-  },
-);
+test.each(fileNames)('%s names a file with the secret, a last line break left out', async (file) => {
+  const name = file.replace(/_FILE$/, '') as keyof typeof VALUES;
+  const { valid, parsed = valid } = VALUES[name];
+  const path = join(await temporaryDirectory(), 'secret');
+  const env = { ...COMPANIONS[name], [file]: path };
+  expect(mistakesOf(env)).toMatch(`  ${name}: cannot read ${path}, which ${file} names: ENOENT`);
+  for (const end of ['', '\n', '\r\n']) {
+    writeFileSync(path, `${valid}${end}`);
+    expect(parseConfig(env)[name]).toEqual(parsed);
+  }
+  const both = mistakesOf({ ...env, [name]: valid });
+  expect(both).toContain(`  ${name}: is set, and ${file} too: set one of them`);
+  writeFileSync(path, ''); // a mount that failed is no default
+  expect(mistakesOf(env)).toContain(`  ${name}: the given value (not shown) is not valid`);
+});
 
 test.each([
   ['0.0.0.0', false],
@@ -176,14 +173,11 @@ test.each([
   ['127.1.2.3', true],
   ['::1', true],
   ['localhost', true],
-])(
-  'the admin token must be set, unless ADMIN_HOST is loopback, whatever else is wrong: %s',
-  (ADMIN_HOST, isLoopback) => {
-    const missing = '  ADMIN_TOKEN: must be set where ADMIN_HOST is not a loopback address';
-    expect(mistakesOf({ ADMIN_HOST, PORT: 'x' }).includes(missing)).toBe(!isLoopback);
-    expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
-  },
-);
+])('the admin token must be set, unless ADMIN_HOST is loopback: %s', (ADMIN_HOST, isLoopback) => {
+  const missing = '  ADMIN_TOKEN: must be set where ADMIN_HOST is not a loopback address';
+  expect(mistakesOf({ ADMIN_HOST, PORT: 'x' }).includes(missing)).toBe(!isLoopback);
+  expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
+});
 
 test('the token that reads stands beside another one that changes', () => {
   const [ADMIN_TOKEN, ADMIN_READ_TOKEN] = ['sixteen-letters!', 'sixteen-letters?'];

@@ -39,7 +39,7 @@ const rooms: readonly OptionalRoom[] = [
 ];
 
 test.each(rooms)(
-  'imports nothing that is not there, when the room $room and its mounts are deleted',
+  'leaves no import of what is gone, when the room $room is deleted',
   ({ folders, mounts }) => {
     const isDeleted = (path: string) =>
       folders.some((folder) => path === `src/${folder}` || path.startsWith(`src/${folder}/`));

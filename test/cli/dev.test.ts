@@ -226,17 +226,14 @@ test('npm run dev says once that it does not watch, and serves all the same, whe
 });
 
 // As the button of an editor ends it: a terminal would signal all of them.
-test.each(['dev', 'demo'])(
-  'npm run %s ends and leaves nothing, when npm alone is told to',
-  async (script) => {
-    const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
-    running = run(script, { HOST: '127.0.0.1', PORT, ADMIN_PORT, MOCK_PORT });
-    running.stdout?.resume();
-    running.stderr?.resume();
-    const group = -present(running.pid);
-    while (!(await isOpen('127.0.0.1', ADMIN_PORT))) await pause();
-    running.kill('SIGTERM');
-    await until(() => isGone(group));
-    for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
-  },
-);
+test.each(['dev', 'demo'])('npm run %s leaves nothing, when npm alone is told to end', async (script) => {
+  const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
+  running = run(script, { HOST: '127.0.0.1', PORT, ADMIN_PORT, MOCK_PORT });
+  running.stdout?.resume();
+  running.stderr?.resume();
+  const group = -present(running.pid);
+  while (!(await isOpen('127.0.0.1', ADMIN_PORT))) await pause();
+  running.kill('SIGTERM');
+  await until(() => isGone(group));
+  for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
+});

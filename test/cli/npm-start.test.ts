@@ -1,26 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
+import { afterEach, expect, test } from '@jest/globals';
 import { SAME_SIGNAL_MS } from '../../src/stopping.ts';
-import { openStore } from '../../src/store/open.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
+import { openAsOther } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { programEnv } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
-
-jest.setTimeout(90_000); // npm on a busy machine
 
 const slowHandlers = fileURLToPath(new URL('../scenarios/handlers/slow.ts', import.meta.url));
 
-let directory: string;
+const fileOf = directoryForEachTest();
 let npm: ChildProcess | undefined;
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-});
 afterEach(() => {
   try {
     process.kill(-present(npm?.pid), 'SIGKILL'); // the server may be there without npm
@@ -29,8 +22,8 @@ afterEach(() => {
 
 /** Starts it as the first process of a group, as a shell does, and waits until a handler runs that ends when it is aborted. */
 async function startAtWork(more: Readonly<Record<string, string>> = {}, command = ['npm', 'start']) {
-  const url = `sqlite:${join(directory, 'receiver.db')}`;
-  const store = await openStore({ DATABASE_URL: url, clock: systemClock, threads: false });
+  const url = `sqlite:${fileOf('receiver.db')}`;
+  const store = await openAsOther(url);
   const { id } = await store.queue.record(verified({ media_id: 'media0' }));
   const own = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', DATABASE_URL: url, HANDLERS: slowHandlers };
   const [program = '', ...args] = command;
@@ -68,17 +61,14 @@ test('npm start stops in order, when all its processes get SIGINT, as from a ter
   expect(told()).toContain('"msg":"stopped"');
 });
 
-test.each(['npm start', 'npx hookkit serve'])(
-  '%s stops in order, when only npm gets SIGTERM',
-  async (command) => {
-    const settings = { SHUTDOWN_GRACE_MS: '300', DRAIN_MS: '0' };
-    const { npm: started, told, ended } = await startAtWork(settings, command.split(' '));
-    process.kill(present(started.pid), 'SIGTERM');
-    await ended;
-    expect(told()).toContain('the stop interrupted a handler; its event runs again');
-    expect(told()).toContain('"msg":"stopped"');
-  },
-);
+test.each(['npm start', 'npx hookkit serve'])('%s stops in order at SIGTERM to npm', async (command) => {
+  const settings = { SHUTDOWN_GRACE_MS: '300', DRAIN_MS: '0' };
+  const { npm: started, told, ended } = await startAtWork(settings, command.split(' '));
+  process.kill(present(started.pid), 'SIGTERM');
+  await ended;
+  expect(told()).toContain('the stop interrupted a handler; its event runs again');
+  expect(told()).toContain('"msg":"stopped"');
+});
 
 test('npm start ends at once, and says so, when it is told once more a second later', async () => {
   const { npm: started, told, ended } = await startAtWork();

@@ -89,10 +89,10 @@ const rightApps = {
     });`,
   'handlers elsewhere': `
     const media = defineHandlers<{ crm: Crm }>({ async media_available(event, ctx) { await ctx.app.crm.post(event.media_id); } });
-    const tracks = defineHandlers({ track_created() {} });
+    const tracks = defineHandlers<{ page: string }>({ track_created() {} });
     export const app = defineApp({
       settings,
-      start: ({ settings: { CRM_URL } }) => ({ app: { crm: new Crm(CRM_URL) } }),
+      start: ({ settings: { CRM_URL } }) => ({ app: { crm: new Crm(CRM_URL), page: '/1' } }),
       handlers: combineHandlers(media, tracks),
     });`,
   'nothing shared': `
@@ -115,6 +115,11 @@ const wrongApps = [
     'handlers expect something else',
     "defineApp({ start: () => ({ app: { crm: new Crm('') } }), handlers: defineHandlers<{ pool: string }>({}) })",
     'pool',
+  ],
+  [
+    'one file expects more',
+    'defineApp({ start: () => ({ app: { a: 1 } }), handlers: combineHandlers(defineHandlers<{ a: 1 }>({}), defineHandlers<{ chat: 1 }>({})) })',
+    'chat',
   ],
   [
     'nothing opens what handlers expect',

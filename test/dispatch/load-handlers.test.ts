@@ -1,22 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
 import { callCli, startCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-let directory: string;
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-});
+const fileOf = directoryForEachTest();
 
 const tell = () => {};
 
 /** Loads a module with this text. */
 function load(text: string) {
-  const file = join(directory, 'mine.mjs');
+  const file = fileOf('mine.mjs');
   writeFileSync(file, text);
   return loadApp({ HANDLERS: file }, tell);
 }
@@ -25,7 +22,7 @@ test('a relative path begins at the folder of the project, wherever the command 
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' }, tell);
   expect(Object.keys(handlers)).toHaveLength(13);
   const env = { HANDLERS: './test/scenarios/handlers/none.ts' };
-  const { stdout } = await callCli(['handlers', '--json'], { cwd: directory, env });
+  const { stdout } = await callCli(['handlers', '--json'], { cwd: fileOf(), env });
   expect(JSON.parse(stdout)[0]).toMatchObject({ kind: 'media_created', handler: false });
 });
 
@@ -71,7 +68,7 @@ test.each([
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({
       code: 'HANDLERS_UNUSABLE',
-      message: expect.stringContaining(`${join(directory, 'mine.mjs')} ${reason}`),
+      message: expect.stringContaining(`${fileOf('mine.mjs')} ${reason}`),
     }),
   );
 });
@@ -80,7 +77,7 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
   const copy = copyProgram();
   const run = () =>
     execFileSync(process.execPath, [join(copy, 'bin/hookkit.js'), 'handlers', '--json'], options);
-  const options = { cwd: directory, encoding: 'utf8', env: { PATH: process.env.PATH, ...ofCopies } } as const;
+  const options = { cwd: fileOf(), encoding: 'utf8', env: { PATH: process.env.PATH, ...ofCopies } } as const;
   const taken = () =>
     JSON.parse(run()).flatMap((row: { kind: string; handler: boolean }) => (row.handler ? [row.kind] : []));
   try {
@@ -97,9 +94,9 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
 
 test('a server says what it waits for, when the file of its handlers or its start does not end', async () => {
   const serve = async (name: string, text: string) => {
-    const HANDLERS = join(directory, name);
+    const HANDLERS = fileOf(name);
     writeFileSync(HANDLERS, text);
-    const DATABASE_URL = `sqlite:${join(directory, `${name}.db`)}`;
+    const DATABASE_URL = `sqlite:${fileOf(`${name}.db`)}`;
     const serving = startCli(['serve'], { env: { HANDLERS, PORT: '0', ADMIN_PORT: '0', DATABASE_URL } });
     await serving.says('still waiting');
     serving.kill('SIGKILL');
@@ -114,11 +111,8 @@ test('a server says what it waits for, when the file of its handlers or its star
   expect(start).toMatch(/"msg":"after 5 s, still waiting for the start of the app"/);
 });
 
-test.each(['none.ts', 'src/handlers'])(
-  'handlers that are no file, as %s, are refused with what to name',
-  async (HANDLERS) => {
-    const told =
-      /^there is no file \S+\/(none.ts|handlers)\. Name the module .* begins at \S+\. npx hookkit init/;
-    await expect(loadApp({ HANDLERS }, tell)).rejects.toThrow(told);
-  },
-);
+test.each(['none.ts', 'src/handlers'])('handlers of no file, as %s, are refused', async (HANDLERS) => {
+  const told =
+    /^there is no file \S+\/(none.ts|handlers)\. Name the module .* begins at \S+\. npx hookkit init/;
+  await expect(loadApp({ HANDLERS }, tell)).rejects.toThrow(told);
+});

@@ -140,7 +140,7 @@ describe('a body', () => {
   });
 
   test('nested deeper than 64 levels is refused with 400, though it is rightly signed', async () => {
-    const deep = `{"a":${'['.repeat(70)}${']'.repeat(70)}}`;
+    const deep = `{"a":${'['.repeat(64)}${']'.repeat(64)}}`;
     const answer = await deliver(shared().app, deep);
     expect([answer.status, answer.body]).toEqual([
       400,
@@ -148,12 +148,9 @@ describe('a body', () => {
     ]);
   });
 
-  test.each(['GZIP', 'br', 'gzip, identity', 'foo'])(
-    'said to be in %s is refused with 400, whatever it really is',
-    async (encoding) => {
-      expect((await answerTo([{ encoding }])).body).toEqual({ error: 'the body is compressed' });
-    },
-  );
+  test.each(['GZIP', 'br', 'gzip, identity', 'foo'])('in %s is refused with 400', async (encoding) => {
+    expect((await answerTo([{ encoding }])).body).toEqual({ error: 'the body is compressed' });
+  });
 
   test.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'nonsense', ''])(
     'of the content type %p is taken',

@@ -96,7 +96,7 @@ test('a database that another program holds is answered 503 after its time-out, 
   other.exec('COMMIT');
   other.close();
   await expectRecorded([await send(bodyOf(0))]);
-}, 60_000);
+});
 
 const database = databaseForEachTest();
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { handlers as samples } from '../../../src/demo/handlers.ts';
 import { parseLine } from '../../../src/replay/recording-lines.ts';
@@ -19,7 +19,6 @@ import { runService } from '../../support/running-service.ts';
 import { verified, verifiedBody } from '../../support/verified-notification.ts';
 
 const NOON = Date.UTC(2026, 10, 19, 12);
-jest.setTimeout(90_000); // shells on a busy machine
 
 const inspect = inspectedForEachTest();
 let installation: Installation;

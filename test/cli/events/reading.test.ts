@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { claimOne, SKIPPED } from '../../support/claiming.ts';
 import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
@@ -91,8 +91,6 @@ test('lists need no key, and change nothing', async () => {
 });
 
 describe('export', () => {
-  jest.setTimeout(90_000); // processes on a busy machine
-
   function drafts({ directory }: EventDesk): string[] {
     return readdirSync(directory).filter((name) => name.endsWith('.draft'));
   }
