@@ -120,17 +120,15 @@ describe('an environment', () => {
     expect(parseConfig({ ...companions, [name]: valid })).toEqual(expected);
   });
 
-  test.each(variableNames.flatMap((name) => VALUES[name].invalid.map((invalid) => ({ name, invalid }))))(
-    'is refused, when $name is $invalid, with its name, what it takes and nothing about others',
-    ({ name, invalid }) => {
-      const message = mistakesOf({ ...COMPANIONS[name], [name]: invalid });
-      expect(message).toMatch(
-        new RegExp(`^the environment has 1 mistake:\n  ${name}: .+ is not valid; it takes \\S`),
-      );
-      for (const other of variableNames.filter((one) => one !== name))
-        expect(message).not.toContain(`  ${other}:`);
-    },
-  );
+  const wrong = variableNames.flatMap((name) => VALUES[name].invalid.map((invalid) => ({ name, invalid })));
+  test.each(wrong)('is refused, when $name is $invalid, with what it takes', ({ name, invalid }) => {
+    const message = mistakesOf({ ...COMPANIONS[name], [name]: invalid });
+    expect(message).toMatch(
+      new RegExp(`^the environment has 1 mistake:\n  ${name}: .+ is not valid; it takes \\S`),
+    );
+    for (const other of variableNames.filter((one) => one !== name))
+      expect(message).not.toContain(`  ${other}:`);
+  });
 
   test('is refused, when a variable that is no secret is not valid, with its value', () => {
     expect(mistakesOf({ PORT: 'eighty', LOG_LEVEL: '"info"' })).toBe(

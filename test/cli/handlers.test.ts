@@ -146,15 +146,13 @@ describe('handlers check:', () => {
     expect(detail).toMatch(/src\/handlers\.ts\(3,3\): error TS\d+: .*boolean/);
   });
 
-  test.each([[['events', 'replay', '--all', '--run']], [['handlers']]])(
-    'hookkit %j ends, when the files of handlers leave a timer behind',
-    async (args) => {
-      const store = await desk().store();
-      await store.queue.record(verified({ event: 'media_created' }));
-      const run = await runCli(args, {
-        env: { ...desk().env, HANDLERS: join(import.meta.dirname, 'handlers/ticking.ts') },
-      });
-      expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/./) });
-    },
-  );
+  const commands = [[['events', 'replay', '--all', '--run']], [['handlers']]];
+  test.each(commands)('hookkit %j ends, when the files of handlers leave a timer behind', async (args) => {
+    const store = await desk().store();
+    await store.queue.record(verified({ event: 'media_created' }));
+    const run = await runCli(args, {
+      env: { ...desk().env, HANDLERS: join(import.meta.dirname, 'handlers/ticking.ts') },
+    });
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/./) });
+  });
 });

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -9,6 +8,7 @@ import { writeNewApp } from '../../src/scaffold/new-app.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { callCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { tsc } from '../support/tools.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const recipes = readdirSync(join(root, 'src/recipes')).map((name) => name.replace(/\.ts$/, ''));
@@ -137,7 +137,6 @@ describe('an app', () => {
     const { compilerOptions } = JSON.parse(readFileSync(first, 'utf8'));
     const all = { compilerOptions, include: apps.map((app) => `${app}/src`) };
     writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(all));
-    const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
     const args = [tsc, '--singleThreaded', '--pretty', 'false', '--project', place];
     const { stdout } = await run(process.execPath, args, { cwd: place }).catch((error) => error);
     rmSync(join(place, 'example/src/wrong.ts'));

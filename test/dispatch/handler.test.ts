@@ -27,23 +27,19 @@ const DAYS_30 = 30 * 86_400_000;
 const given = (value: unknown) => value as never;
 
 describe('skip, retry and fail', () => {
-  test.each([undefined, null, 5, { a: 1 }, new Error('x'), Symbol('s'), Buffer.from('b')])(
-    'throw, when the reason is %p, which is no string, with an error that says what it may be',
-    (reason) => {
-      const error = /reason of (skip|fail|retry)\(\) must be a string, and this handler gave /;
-      for (const make of [skip, fail, (why: never) => retry({ reason: why })])
-        expect(() => make(given(reason))).toThrow(error);
-    },
-  );
+  const reasons = [undefined, null, 5, { a: 1 }, new Error('x'), Symbol('s'), Buffer.from('b')];
+  test.each(reasons)('throw, when the reason is %p, with an error that says what it may be', (reason) => {
+    const error = /reason of (skip|fail|retry)\(\) must be a string, and this handler gave /;
+    for (const make of [skip, fail, (why: never) => retry({ reason: why })])
+      expect(() => make(given(reason))).toThrow(error);
+  });
 
-  test.each([Number.NaN, -1, 999, DAYS_30 + 1, Number.POSITIVE_INFINITY, '60000', 5n, null, new Date()])(
-    'throw, when after is %p, with an error that says what came and what it may be',
-    (after) => {
-      expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
-        /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
-      );
-    },
-  );
+  const times = [Number.NaN, -1, 999, DAYS_30 + 1, Number.POSITIVE_INFINITY, '60000', 5n, null, new Date()];
+  test.each(times)('throw, when after is %p, with an error that says what it may be', (after) => {
+    expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
+      /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
+    );
+  });
 });
 
 describe('the return value of a handler', () => {

@@ -11,10 +11,10 @@ const fileOf = directoryForEachTest();
 
 const tell = () => {};
 
-/** Loads a module with this text. */
+/** Loads a module that exports this. */
 function load(text: string) {
   const file = fileOf('mine.mjs');
-  writeFileSync(file, text);
+  writeFileSync(file, `export const ${text}`);
   return loadApp({ HANDLERS: file }, tell);
 }
 
@@ -27,41 +27,23 @@ test('a relative path begins at the folder of the project, wherever the command 
 });
 
 test.each([
-  ['export const handler = {};', 'has no object `handlers`'],
+  ['handler = {};', 'has no object `handlers`'],
+  ['handlers = { media_avaliable() {} };', 'has a handler for media_avaliable, but the kinds are '],
+  ['handlers = { media_available: true };', 'has a handler for media_available that is no function'],
+  ['handlers = {', 'does not load'],
+  ['x = null; throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
+  ['handlers = Promise.resolve({});', 'has no object `handlers`'],
+  ['app = (async () => ({ handlers: {} }))();', 'has no object `handlers`'],
+  ['app = { handlers: Promise.resolve({}) };', 'has no object `handlers`'],
+  ['app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
+  ['app = { route() {}, handlers: {} };', 'has an app with a member route, but its members are '],
+  ['app = { handlers: { media_avaliable() {} } };', 'has a handler for media_avaliable'],
+  ['app = { handlers: {}, settings: { URL: 1 } };', 'has an app whose settings are no zod object'],
+  ['app = { handlers: {}, limits: { cms: 2 } };', 'has a limit for cms, but the kinds are '],
+  ['app = { handlers: {}, limits: { cms: { most: 2 } } };', 'has a limit without a list of kinds'],
+  ['app = { handlers: {}, limits: { unknown: 0 } };', 'has a limit of 0 for unknown: it must be'],
   [
-    'export const handlers = { media_avaliable() {} };',
-    'has a handler for media_avaliable, but the kinds are ',
-  ],
-  [
-    'export const handlers = { media_available: true };',
-    'has a handler for media_available that is no function',
-  ],
-  ['export const handlers = {', 'does not load'],
-  ['throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
-  ['export const handlers = Promise.resolve({});', 'has no object `handlers`'],
-  ['export const app = (async () => ({ handlers: {} }))();', 'has no object `handlers`'],
-  ['export const app = { handlers: Promise.resolve({}) };', 'has no object `handlers`'],
-  ['export const app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
-  [
-    'export const app = { route() {}, handlers: {} };',
-    'has an app with a member route, but its members are settings,',
-  ],
-  ['export const app = { handlers: { media_avaliable() {} } };', 'has a handler for media_avaliable'],
-  [
-    'export const app = { handlers: {}, settings: { URL: 1 } };',
-    'has an app whose settings are no zod object',
-  ],
-  ['export const app = { handlers: {}, limits: { cms: 2 } };', 'has a limit for cms, but the kinds are '],
-  [
-    'export const app = { handlers: {}, limits: { cms: { most: 2 } } };',
-    'has a limit without a list of kinds',
-  ],
-  [
-    'export const app = { handlers: {}, limits: { unknown: 0 } };',
-    'has a limit of 0 for unknown: it must be',
-  ],
-  [
-    "export const app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
+    "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
     'has two limits for unknown',
   ],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {

@@ -45,21 +45,6 @@ describe('ctx.once', () => {
     expect(runs).toBe(2);
   });
 
-  test('runs its step again, when that threw or the process died before the result was stored', async () => {
-    const { record, start, pass, event } = stage();
-    const id = await record();
-    let runs = 0;
-    const { handlers } = doing((ctx) =>
-      ctx.once('announce', () => {
-        if (++runs === 1) throw new Error('no connection');
-      }),
-    );
-    await start(handlers);
-    await pass(3000);
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
-    expect(runs).toBe(2);
-  });
-
   test('throws, when the step is under way or done in this run; it may be called again where it threw, and by another event', async () => {
     const { record, start } = stage();
     await record();
@@ -136,8 +121,9 @@ test('a handler that returns while a step still runs has failed, whatever it ret
   expect({ ran, results }).toEqual({ ran: [1], results: ['charged'] });
 });
 
-describe('while the store does not answer', () => {
-  test.each(['step', 'saveStep'] as const)('a step waits, when %s fails, and runs once', async (method) => {
+test.each(['step', 'saveStep'] as const)(
+  'a step waits for the store, when %s fails, and runs once',
+  async (method) => {
     const { record, start, pass, event, logged } = stage();
     let runs = 0;
     const { handlers } = doing((ctx) => ctx.once('announce', () => ++runs));
@@ -151,8 +137,8 @@ describe('while the store does not answer', () => {
     expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
     expect(runs).toBe(1);
     expect(logged('the store does not answer; trying again')).toMatchObject([{ event: id }]);
-  });
-});
+  },
+);
 
 test('ctx tells id, attempt, replay, late and time of receipt, and its log names the event', async () => {
   const { clock, store, record, start, pass, logged } = stage();

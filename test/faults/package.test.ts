@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -14,7 +14,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { exchangeManifest } from '../../pack/clone-manifest.ts';
 import { eventually } from '../support/eventually.ts';
-import { endAfterSuite } from '../support/left-behind.ts';
+import { startGroup } from '../support/process-group.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 jest.setTimeout(600_000);
@@ -56,36 +56,20 @@ function mustRunIn(cwd: string, command: string, more?: NodeJS.ProcessEnv): stri
   return stdout + stderr;
 }
 
-/** Starts a command that goes on, in a group of its own, as a terminal gives it one. */
+/** Starts a command that goes on. */
 function startIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
-  const child = spawn(command, { shell: true, cwd, env: { ...env, ...more }, detached: true });
-  const group = -(child.pid ?? 0);
-  const isThere = () => {
-    try {
-      return process.kill(group, 0);
-    } catch {
-      return false;
-    }
-  };
-  const forget = endAfterSuite(() => isThere() && process.kill(group, 'SIGKILL'));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk;
-    });
-  }
+  const { output, kill, gone } = startGroup(['sh', '-c', command], cwd, { ...env, ...more });
   return {
-    output: () => output,
+    output,
     /** Resolves with the first group of what the output, from a place on, matches. */
     async printed(what: RegExp, from = 0): Promise<string> {
-      await eventually(`${command} prints ${what}`, () => what.test(output.slice(from)));
-      return what.exec(output.slice(from))?.[1] ?? '';
+      await eventually(`${command} prints ${what}`, () => what.test(output().slice(from)));
+      return what.exec(output().slice(from))?.[1] ?? '';
     },
     /** Interrupts all of the group, as Ctrl-C does, until nothing of it is left. */
     async interrupt(): Promise<void> {
-      process.kill(group, 'SIGINT');
-      await eventually(`nothing of ${command} is left`, () => !isThere());
-      forget();
+      kill('SIGINT');
+      await gone();
     },
   };
 }

@@ -114,33 +114,34 @@ describe('over HTTP', () => {
   });
 });
 
-describe('a replay in rounds', () => {
-  const MANY = size({ small: 3000, full: 6000 });
+const MANY = size({ small: 3000, full: 6000 });
 
-  /** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
-  async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
-    const { status, nextAttemptAt } = only(
-      (await store.queue.search({ filter: {}, stretch: { limit: 1 }, order: 'oldest' })).events,
-    );
-    if (status !== 'pending') return 'not reset';
-    return nextAttemptAt === undefined ? 'ready' : 'held';
-  }
+/** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
+async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
+  const { status, nextAttemptAt } = only(
+    (await store.queue.search({ filter: {}, stretch: { limit: 1 }, order: 'oldest' })).events,
+  );
+  if (status !== 'pending') return 'not reset';
+  return nextAttemptAt === undefined ? 'ready' : 'held';
+}
 
-  /** Starts a replay of everything, and gives it a signal once its first event stands so. */
-  async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
-    const store = await desk().store();
-    const { directory: cwd, env } = desk();
-    const run = startCli(['events', 'replay', '--all'], { env, cwd });
-    await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
-    run.kill(signal);
-    const ended = await run.ended;
-    const events = await eventsIn(store, {}, MANY);
-    const pending = events.filter(({ status }) => status === 'pending');
-    const ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined);
-    return { store, ...ended, pending: pending.length, ready: ready.length };
-  }
+/** Starts a replay of everything, and gives it a signal once its first event stands so. */
+async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
+  const store = await desk().store();
+  const { directory: cwd, env } = desk();
+  const run = startCli(['events', 'replay', '--all'], { env, cwd });
+  await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
+  run.kill(signal);
+  const ended = await run.ended;
+  const events = await eventsIn(store, {}, MANY);
+  const pending = events.filter(({ status }) => status === 'pending');
+  const ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined);
+  return { store, ...ended, pending: pending.length, ready: ready.length };
+}
 
-  test.each(['held', 'ready'] as const)('loses nothing, if killed while events are %s', async (wanted) => {
+test.each(['held', 'ready'] as const)(
+  'a replay in rounds loses nothing, if killed while events are %s',
+  async (wanted) => {
     await desk().fill(MANY, 50);
     const { store, pending, ready } = await replayUntil(wanted, 'SIGKILL');
     expect([pending % 500, ready % 500]).toEqual([0, 0]); // whole steps only
@@ -153,5 +154,5 @@ describe('a replay in rounds', () => {
     const events = await eventsIn(store, {}, MANY);
     expect(events.every(({ replays }) => replays === 1)).toBe(true);
     expect(events.every(({ nextAttemptAt }) => nextAttemptAt === undefined)).toBe(true);
-  });
-});
+  },
+);
