@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { toLine } from '../../../src/replay/recording-lines.ts';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
 
 type Ending = Parameters<typeof toLine>[0]['expect'];
 
 const desk = deskForEachTest();
-jest.setTimeout(90_000); // processes on a busy machine
 
 const HANDLERS = join(import.meta.dirname, '../handlers/pages.ts');
 const NOON = Date.UTC(2026, 10, 19, 12);
