@@ -153,11 +153,10 @@ async function casesAgain({ events, ends, options }: Played, flags: Flags): Prom
   const source = { read: () => Readable.from(events) };
   const reading = { clock: systemClock, signal: UNINTERRUPTED };
   const order = await Array.fromAsync(reshaped(source, { shuffle, duplicate, seed }, reading));
-  const last = new Map(order.map((event) => [event.resource, event]));
   const differing = (came: expectations.Endings) =>
     expectations.differences(order, came, (event) => {
       const { state, ...end } = ends.get(event.id) ?? {};
-      const atLast = last.get(event.resource) === event && { state };
+      const atLast = event.isLast && { state };
       if (!shuffle && !crash) return { ...end, ...atLast };
       // A newer event may be handled first now, so that a handler skips the older one, or tries again.
       const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';
