@@ -101,7 +101,7 @@ async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
   process.once('exit', () => url() && process.kill(process.pid, 'SIGKILL')); // else Node waits for a debugger to leave
   const loaded = await loadApp(config, say);
   const { DEV_SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
-  const app = { ...loaded, handlers: watchLoop(tellingEnds(loaded.handlers, output.log)) };
+  const app = watchLoop({ ...loaded, handlers: tellingEnds(loaded.handlers, output.log) });
   const { log, dropped: droppedLogLines } = output;
   const life = tick || seed !== undefined ? { seed } : undefined;
   const stage = await setDevStage({ config, app, log, droppedLogLines, site: DEV_SITE, life });

@@ -134,7 +134,7 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   };
   const began = systemClock.monotonic();
   const run = await withHandlers(config, { queue: states }, ({ app, log }) => {
-    const watched = { ...app, handlers: watchLoop(app.handlers) };
+    const watched = watchLoop(app);
     return keptAlive(() =>
       runHandler(event, new AbortController(), { ...options, app: watched, log: log.child(lineOf(event)) }),
     );

@@ -4,7 +4,6 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import type { Config } from '../../config.ts';
-import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { ENDS } from '../../replay/recording-lines.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
@@ -89,15 +88,15 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   if (dryRun) return withReader(config, (store) => showReset(store, replay));
   if (!run) return withDatabase(config, (store) => reset(store, replay));
   // Loaded only here: the other commands for events start sooner.
-  const { Dispatcher } = await import('../../dispatch/dispatcher.ts');
+  const { dispatchersOf } = await import('../../dispatch/subscribers.ts');
   const { handlersFile } = await import('../../dispatch/load-handlers.ts');
   const { withHandlers } = await import('../with-handlers.ts');
   say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
   // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
   await withDatabase(config, (store) =>
-    withHandlers(config, store, (here) => {
+    withHandlers(config, store, async (here) => {
       const own = { ...here, config, store, clock: systemClock, random: Math.random };
-      return reset(store, { ...replay, dispatcher: new Dispatcher(own) });
+      return reset(store, { ...replay, dispatcher: await dispatchersOf(own) });
     }),
   );
 }
@@ -107,7 +106,7 @@ interface Replay {
   readonly flags: Flags;
   readonly filter: EventFilter;
   /** with --run */
-  readonly dispatcher?: Dispatcher;
+  readonly dispatcher?: toHandlers.HandlerReplay['dispatcher'];
 }
 
 async function showReset(store: StoreReader, { flags, filter }: Replay): Promise<void> {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { EventStore } from '../../../src/store/event-store.ts';
 import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
@@ -53,6 +54,29 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
   await settleAll(store, HANDLED);
   await desk().events(['replay', '--all', '--reset-steps']);
   expect(await store.queue.steps({ id })).toEqual([]);
+});
+
+test('runs the handlers of a subscriber for its event, and no others, when told to run it', async () => {
+  const store = await desk().store();
+  await store.queue.subscribe({ subscriber: 'search', kinds: ['media_available'] });
+  const { id } = await store.queue.record(verified({ media_id: 'm1' }));
+  await settleAll(store, HANDLED);
+  await store.queue.wake({ subscriber: 'search' });
+  const env = { HANDLERS: join(import.meta.dirname, '../handlers/subscribed.ts') };
+  const replay = ['replay', '--id', `${id}@search`, '--run', '--json'];
+  const { code, stdout } = await desk().events(replay, { env });
+  expect([code, JSON.parse(stdout)]).toEqual([0, { replayed: 0, under_way: 1, handled: 1 }]);
+  const resource = 'media:m1';
+  const values = async (subscriber: string) =>
+    (await store.queue.state({ resource, subscriber })).map(({ name }) => name);
+  expect([await values(''), await values('search')]).toEqual([[], ['indexed']]);
+  const again = await desk().events(replay, { env });
+  expect([again.code, JSON.parse(again.stdout)]).toEqual([0, { replayed: 1, handled: 1 }]);
+  const of = await store.queue.siblings({ id });
+  expect(of.map(({ subscriber, replays, attempts }) => [subscriber, replays, attempts])).toEqual([
+    ['', 0, 1],
+    ['search', 1, 2],
+  ]);
 });
 
 describe('over HTTP', () => {
