@@ -1,3 +1,5 @@
+import { KitError } from '../base/errors.ts';
+import { kindNames } from '../notification/kinds.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import type { DefinedApp, Handlers } from './handler.ts';
@@ -13,6 +15,24 @@ export function appsOf<A extends App>(app: A): (A & { readonly subscriber: strin
   return [{ ...app, subscriber: '' }, ...named];
 }
 
+/**
+ * The app of one subscriber, or of the handlers without a name.
+ * @throws KitError INPUT_INVALID, naming those that the app has, if it is not among them
+ */
+export function appOf<A extends App>(app: A, subscriber: string): A & { readonly subscriber: string } {
+  const all = appsOf(app);
+  const found = all.find((one) => one.subscriber === subscriber);
+  if (found) return found;
+  const names = Object.keys(app.subscribers ?? {}).join(', ');
+  throw new KitError('INPUT_INVALID', `the app has no subscriber ${subscriber}: it has ${names || 'none'}`);
+}
+
+/** The kinds that nobody has a handler for. */
+export function lackingKinds(app: App): string[] {
+  const apps = appsOf(app);
+  return kindNames.filter((kind) => !apps.some(({ handlers }) => handlers[kind]));
+}
+
 /** The slots that there are handlers for. */
 export const slotsOf = (handlers: Handlers<never>): string[] =>
   Object.entries(handlers).flatMap(([slot, handler]) => (handler ? slot : []));
@@ -23,7 +43,7 @@ export const kindsOf = (app: App): string[] =>
     slotsOf(handlers).map((slot) => ofSubscriber(slot, subscriber)),
   );
 
-export type Dispatchers = Awaited<ReturnType<typeof dispatchersOf>>;
+export type Dispatchers = ReturnType<typeof together>;
 
 /**
  * A dispatcher for the handlers without a name and one for each subscriber, with places of their own. From now on the store makes events
@@ -36,7 +56,11 @@ export async function dispatchersOf({
   const apps = appsOf(app);
   for (const { subscriber, handlers } of apps)
     if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: slotsOf(handlers) });
-  const all = apps.map((one) => new Dispatcher({ ...options, app: one }));
+  return together(apps.map((one) => new Dispatcher({ ...options, app: one })));
+}
+
+/** Several dispatchers as one. */
+export function together(all: readonly Dispatcher[]) {
   return {
     /** How many handlers run. */
     get running(): number {

@@ -28,7 +28,7 @@ test('tells of each kind whether it has a handler, as a table and as JSON', asyn
   expect(stdout).toMatch(/^media_created +yes[\s\S]*^unknown +none: ends as skipped$/m);
   expect(JSON.parse((await run(['--json'], options)).stdout)).toEqual([
     ...kindNames.map((kind) => expect.objectContaining({ kind, handler: true })),
-    { kind: 'unknown', handler: false },
+    { kind: 'unknown', handler: false, subscribers: [] },
   ]);
 });
 

@@ -165,7 +165,11 @@ test('state show prints a state by name, as a table and as JSON, and state delet
   expect(code).toBe(0);
   expect(stdout).toMatch(/^posts +\["a","b"\]\ntitle +"New"\n$/m);
   const shown = JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout);
-  expect(shown).toEqual({ resource: 'media:UUhbHm6C', state: { posts: ['a', 'b'], title: 'New' } });
+  expect(shown).toEqual({
+    resource: 'media:UUhbHm6C',
+    subscriber: '',
+    state: { posts: ['a', 'b'], title: 'New' },
+  });
   const deleted = await run(['state', 'delete', 'media:UUhbHm6C']);
   expect(deleted).toMatchObject({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
   const store = await desk().store();
