@@ -120,17 +120,15 @@ describe('an environment', () => {
     expect(parseConfig({ ...companions, [name]: valid })).toEqual(expected);
   });
 
-  test.each(variableNames.flatMap((name) => VALUES[name].invalid.map((invalid) => ({ name, invalid }))))(
-    'is refused, when $name is $invalid, with its name, what it takes and nothing about others',
-    ({ name, invalid }) => {
-      const message = mistakesOf({ ...COMPANIONS[name], [name]: invalid });
-      expect(message).toMatch(
-        new RegExp(`^the environment has 1 mistake:\n  ${name}: .+ is not valid; it takes \\S`),
-      );
-      for (const other of variableNames.filter((one) => one !== name))
-        expect(message).not.toContain(`  ${other}:`);
-    },
-  );
+  const wrong = variableNames.flatMap((name) => VALUES[name].invalid.map((invalid) => ({ name, invalid })));
+  test.each(wrong)('is refused, when $name is $invalid, with what it takes', ({ name, invalid }) => {
+    const message = mistakesOf({ ...COMPANIONS[name], [name]: invalid });
+    expect(message).toMatch(
+      new RegExp(`^the environment has 1 mistake:\n  ${name}: .+ is not valid; it takes \\S`),
+    );
+    for (const other of variableNames.filter((one) => one !== name))
+      expect(message).not.toContain(`  ${other}:`);
+  });
 
   test('is refused, when a variable that is no secret is not valid, with its value', () => {
     expect(mistakesOf({ PORT: 'eighty', LOG_LEVEL: '"info"' })).toBe(
@@ -149,24 +147,21 @@ describe('an environment', () => {
   });
 });
 
-test.each(fileNames)(
-  '%s names a file with the secret; a line break at its end does not count',
-  async (file) => {
-    const name = file.replace(/_FILE$/, '') as keyof typeof VALUES;
-    const { valid, parsed = valid } = VALUES[name];
-    const path = join(await temporaryDirectory(), 'secret');
-    const env = { ...COMPANIONS[name], [file]: path };
-    expect(mistakesOf(env)).toMatch(`  ${name}: cannot read ${path}, which ${file} names: ENOENT`);
-    for (const end of ['', '\n', '\r\n']) {
-      writeFileSync(path, `${valid}${end}`);
-      expect(parseConfig(env)[name]).toEqual(parsed);
-    }
-    const both = mistakesOf({ ...env, [name]: valid });
-    expect(both).toContain(`  ${name}: is set, and ${file} too: set one of them`);
-    writeFileSync(path, ''); // a mount that failed is no default
-    expect(mistakesOf(env)).toContain(`  ${name}: the given value (not shown) is not valid`);
-  },
-);
+test.each(fileNames)('%s names a file with the secret, a last line break left out', async (file) => {
+  const name = file.replace(/_FILE$/, '') as keyof typeof VALUES;
+  const { valid, parsed = valid } = VALUES[name];
+  const path = join(await temporaryDirectory(), 'secret');
+  const env = { ...COMPANIONS[name], [file]: path };
+  expect(mistakesOf(env)).toMatch(`  ${name}: cannot read ${path}, which ${file} names: ENOENT`);
+  for (const end of ['', '\n', '\r\n']) {
+    writeFileSync(path, `${valid}${end}`);
+    expect(parseConfig(env)[name]).toEqual(parsed);
+  }
+  const both = mistakesOf({ ...env, [name]: valid });
+  expect(both).toContain(`  ${name}: is set, and ${file} too: set one of them`);
+  writeFileSync(path, ''); // a mount that failed is no default
+  expect(mistakesOf(env)).toContain(`  ${name}: the given value (not shown) is not valid`);
+});
 
 test.each([
   ['0.0.0.0', false],
@@ -176,14 +171,11 @@ test.each([
   ['127.1.2.3', true],
   ['::1', true],
   ['localhost', true],
-])(
-  'the admin token must be set, unless ADMIN_HOST is loopback, whatever else is wrong: %s',
-  (ADMIN_HOST, isLoopback) => {
-    const missing = '  ADMIN_TOKEN: must be set where ADMIN_HOST is not a loopback address';
-    expect(mistakesOf({ ADMIN_HOST, PORT: 'x' }).includes(missing)).toBe(!isLoopback);
-    expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
-  },
-);
+])('the admin token must be set, unless ADMIN_HOST is loopback: %s', (ADMIN_HOST, isLoopback) => {
+  const missing = '  ADMIN_TOKEN: must be set where ADMIN_HOST is not a loopback address';
+  expect(mistakesOf({ ADMIN_HOST, PORT: 'x' }).includes(missing)).toBe(!isLoopback);
+  expect(mistakesOf({ ADMIN_HOST, ADMIN_TOKEN: 'sixteen-letters!' })).toBe('');
+});
 
 test('the token that reads stands beside another one that changes', () => {
   const [ADMIN_TOKEN, ADMIN_READ_TOKEN] = ['sixteen-letters!', 'sixteen-letters?'];

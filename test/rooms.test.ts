@@ -38,23 +38,20 @@ const rooms: readonly OptionalRoom[] = [
   { room: 'postgres', folders: ['store/postgres'], mounts: { 'store/open.ts': /^ {2}postgres: .*\n/gm } },
 ];
 
-test.each(rooms)(
-  'imports nothing that is not there, when the room $room and its mounts are deleted',
-  ({ folders, mounts }) => {
-    const isDeleted = (path: string) =>
-      folders.some((folder) => path === `src/${folder}` || path.startsWith(`src/${folder}/`));
-    // Not the handlers of whoever has the project: a copy of the program has others.
-    const sources = filesBelow('src', '.ts').filter(({ path }) => !path.startsWith('src/handlers/'));
-    const left = sources.filter(({ path }) => !isDeleted(path));
-    expect(left.length).toBeLessThan(sources.length);
-    const dangling = left.flatMap((file) => {
-      const mount = mounts[file.path.slice('src/'.length)];
-      const without = mount ? { ...file, text: file.text.replace(mount, '') } : file;
-      return importsOf(without).filter(({ target }) => target !== undefined && isDeleted(target));
-    });
-    expect(dangling).toEqual([]);
-  },
-);
+test.each(rooms)('leaves no import of what is gone, without the room $room', ({ folders, mounts }) => {
+  const isDeleted = (path: string) =>
+    folders.some((folder) => path === `src/${folder}` || path.startsWith(`src/${folder}/`));
+  // Not the handlers of whoever has the project: a copy of the program has others.
+  const sources = filesBelow('src', '.ts').filter(({ path }) => !path.startsWith('src/handlers/'));
+  const left = sources.filter(({ path }) => !isDeleted(path));
+  expect(left.length).toBeLessThan(sources.length);
+  const dangling = left.flatMap((file) => {
+    const mount = mounts[file.path.slice('src/'.length)];
+    const without = mount ? { ...file, text: file.text.replace(mount, '') } : file;
+    return importsOf(without).filter(({ target }) => target !== undefined && isDeleted(target));
+  });
+  expect(dangling).toEqual([]);
+});
 
 test('tells its commands and serves, when all optional rooms and their mounts are deleted', async () => {
   const copy = copyProgram();

@@ -13,8 +13,8 @@ import type { DevStage } from '../dev/stage.ts';
 import { handlersFile, loadApp } from '../dispatch/load-handlers.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
+import { lackingKinds } from '../dispatch/subscribers.ts';
 import { checkTypes } from '../examination.ts';
-import { kindNames } from '../notification/kinds.ts';
 import type { Service } from '../service.ts';
 import { closeAtSignal, stopInOrder } from '../stopping.ts';
 import { watchLoop } from './loop-watch.ts';
@@ -101,7 +101,7 @@ async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
   process.once('exit', () => url() && process.kill(process.pid, 'SIGKILL')); // else Node waits for a debugger to leave
   const loaded = await loadApp(config, say);
   const { DEV_SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
-  const app = { ...loaded, handlers: watchLoop(tellingEnds(loaded.handlers, output.log)) };
+  const app = watchLoop(tellingEnds(loaded, output.log));
   const { log, dropped: droppedLogLines } = output;
   const life = tick || seed !== undefined ? { seed } : undefined;
   const stage = await setDevStage({ config, app, log, droppedLogLines, site: DEV_SITE, life });
@@ -119,14 +119,15 @@ async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
 
 /** Tells the developer where everything is. */
 function introduction({ mock, service, webhook }: DevStage, config: Config, app: ReadyApp): string {
-  const lacking = kindNames.filter((kind) => app.handlers[kind] === undefined);
+  const lacking = lackingKinds(app);
+  const subscribers = Object.keys(app.subscribers ?? {}).join(', ');
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
 mock      ${mock.url}, with webhook ${webhook.id} for site ${webhook.metadata.name}; it begins anew at each restart
 database  ${resolve(sqlitePathOf(config.DATABASE_URL) ?? '')}, for other commands --dev: npx hookkit events list --dev
 handlers  ${handlersFile(config)}
           ${lacking.length === 0 ? 'for all kinds' : `none for ${lacking.join(', ')}`}
-${app.routes ? `pages     ${service.adminUrl}/app/\n` : ''}
+${subscribers && `          subscribers ${subscribers}\n`}${app.routes ? `pages     ${service.adminUrl}/app/\n` : ''}
 Upload a media and watch your handlers:
 
   curl -X POST ${mock.url}/_mock/media -H 'Content-Type: application/json' -d '{"site_id":"${webhook.metadata.name}"}'

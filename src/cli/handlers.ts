@@ -6,17 +6,18 @@ import type { Config } from '../config.ts';
 import { handlersFile, loadDefinition } from '../dispatch/load-handlers.ts';
 import type { OnceOptions } from '../dispatch/once.ts';
 import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
+import { appOf, appsOf, lackingKinds } from '../dispatch/subscribers.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
 import type { Queue } from '../store/event-store.ts';
 import { withReader } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { lineOf } from '../store/stored.ts';
+import { type EventId, lineOf, ofSubscriber } from '../store/stored.ts';
 import { toVerified } from '../store/verified.ts';
 import { requiredEvent } from './events/list-and-show.ts';
 import { watchLoop } from './loop-watch.ts';
-import { type BodyFlags, bodyOf, configOf, idOfEvent, wholeNumber, withBody } from './options.ts';
+import * as options from './options.ts';
 import { members, printFindings, printJson, say, table, write } from './output.ts';
 import { loadingOnly, withHandlers } from './with-handlers.ts';
 
@@ -40,16 +41,22 @@ export function addHandlers(program: Command): void {
 }
 
 async function list({ json }: { json?: true }, command: Command): Promise<void> {
-  const { handlers } = await loadDefinition(configOf(command), say);
-  const kinds = [...kindNames, 'unknown' as const];
-  const all = kinds.map((kind) => ({ kind, handler: handlers[kind] !== undefined }));
+  const apps = appsOf(await loadDefinition(options.configOf(command), say));
+  const all = [...kindNames, 'unknown' as const].map((kind) => {
+    const takers = apps.flatMap(({ subscriber, handlers }) => (handlers[kind] ? subscriber : []));
+    return { kind, handler: takers.includes(''), subscribers: takers.filter(Boolean) };
+  });
   if (json) return printJson(all);
-  const rows = all.map(({ kind, handler }) => [kind, handler ? 'yes' : 'none: ends as skipped']);
-  await write(table(['kind', 'handler'], rows));
+  const names = apps.slice(1).map(({ subscriber }) => subscriber);
+  const rows = all.map(({ kind, handler, subscribers }) => {
+    const cells = names.map((name) => (subscribers.includes(name) ? 'yes' : 'none'));
+    return [kind, handler ? 'yes' : 'none: ends as skipped', ...cells];
+  });
+  await write(table(['kind', 'handler', ...names], rows));
 }
 
 function check(flags: { strict?: true; json?: true }, command: Command): Promise<void> {
-  const config = configOf(command);
+  const config = options.configOf(command);
   return printFindings(checkHandlers(config, flags.strict ? 'fail' : 'warn'), flags);
 }
 
@@ -58,7 +65,7 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
   const loaded = yield* checkApp(config, say);
   if (!loaded) return yield findingsOf('everything else').skipped('it needs handlers that load');
   const finding = findingsOf('kinds');
-  const missing = kindNames.filter((kind) => !loaded.handlers[kind]);
+  const missing = lackingKinds(loaded);
   const advice = `What you do not need, skip on purpose: ${missing[0]}: () => skip('not needed here')`;
   yield missing.length === 0
     ? finding.ok('every kind has a handler')
@@ -66,7 +73,8 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
   yield await checkTypes(handlersFile(config));
 }
 
-type Flags = BodyFlags & { attempt: number; replay?: true; late?: true; resetSteps?: true; json?: true };
+type Switches = Partial<Record<'replay' | 'late' | 'resetSteps' | 'json', true>>;
+type Flags = options.BodyFlags & Switches & { attempt: number; subscriber?: string };
 
 const HELP = `
 Nothing is recorded; but what the handler does to other systems is real.
@@ -77,9 +85,11 @@ function addTry(handlers: Command): void {
   const command = handlers
     .command('try')
     .description('Try the handler for one event once, in this process. Nothing is recorded.')
-    .argument('[id]', 'the id of a stored event; without it, the options compose a notification', idOfEvent);
-  withBody(command, 'webhook_id (default: webhook1)')
-    .option('--attempt <n>', 'the value of ctx.attempt', wholeNumber(1), 1)
+    .argument('[id]', 'of a stored event; without it, the options compose a notification', options.idOfEvent);
+  options
+    .withBody(command, 'webhook_id (default: webhook1)')
+    .option('--subscriber <name>', 'the handler of this one (default: main)', options.subscriber)
+    .option('--attempt <n>', 'the value of ctx.attempt', options.wholeNumber(1), 1)
     .option('--replay', 'make ctx.replay true')
     .option('--late', 'make ctx.late true')
     .option('--reset-steps', 'run every step of ctx.once, even if its result is stored')
@@ -89,23 +99,25 @@ function addTry(handlers: Command): void {
 }
 
 async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
-  const config = configOf(command);
+  const config = options.configOf(command);
   const { attempt, replay, late = false } = flags;
-  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '', subscriber: '' };
+  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
   if (id === undefined) {
-    const read = readBody(await bodyOf(flags));
+    const read = readBody(await options.bodyOf(flags));
     if (read.problem !== undefined)
       throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
     const received = { ...toVerified(read.value, read.text), receivedAt: systemClock.now(), seq: 0 };
-    return tell(await tryEvent({ ...received, ...circumstances, state: [] }, config), flags);
+    const subscriber = options.subscriberNamed(flags.subscriber);
+    const id = ofSubscriber(received.id, subscriber) as EventId;
+    return tell(await tryEvent({ ...received, ...circumstances, id, subscriber, state: [] }, config), flags);
   }
-  if (flags.kind !== undefined || flags.body !== undefined)
+  if ([flags.kind, flags.body, flags.subscriber].some((given) => given !== undefined))
     throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');
   await withReader(config, async (store) => {
     const { body, ...event } = await requiredEvent(store, id);
     if (body === undefined)
       throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
-    const state = await store.queue.state({ resource: event.resource });
+    const state = await store.queue.state(event);
     const stored = flags.resetSteps ? undefined : store.queue;
     await tell(await tryEvent({ ...event, ...circumstances, body, state }, config, stored), flags);
   });
@@ -126,7 +138,7 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
       return { result };
     },
   };
-  const options = { config, store: { queue }, clock: systemClock };
+  const parts = { config, store: { queue }, clock: systemClock };
   // Without an event of the database, nothing needs one, unless `start` reads it.
   const states: Pick<Queue, 'state' | 'states'> = {
     state: (lane) => withReader(config, (open) => open.queue.state(lane)),
@@ -134,9 +146,9 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   };
   const began = systemClock.monotonic();
   const run = await withHandlers(config, { queue: states }, ({ app, log }) => {
-    const watched = { ...app, handlers: watchLoop(app.handlers) };
+    const watched = watchLoop(appOf(app, event.subscriber));
     return keptAlive(() =>
-      runHandler(event, new AbortController(), { ...options, app: watched, log: log.child(lineOf(event)) }),
+      runHandler(event, new AbortController(), { ...parts, app: watched, log: log.child(lineOf(event)) }),
     );
   });
   const duration_ms = Math.round(systemClock.monotonic() - began);

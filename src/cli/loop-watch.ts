@@ -4,7 +4,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { pause, repeat, systemClock, within } from '../base/clock.ts';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
-import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
+import { type DefinedApp, wrapApp } from '../dispatch/handler.ts';
 
 const BEAT_MS = 500;
 /** So many beats may be missing before the event loop stands still. */
@@ -31,9 +31,9 @@ interface Watched {
  * handlers are at work. A debugger may hold it up for as long as it likes.
  * @param log is told once the loop goes on. Without it, the thread says where the loop stands, and ends the process with 1. With it, the
  *   thread, which takes 12 MB, starts with the first handler: a service at rest has none
- * @returns the same handlers, whose events the thread knows
+ * @returns the same app, whose handlers the thread knows by their events
  */
-export function watchLoop(handlers: Handlers, log?: Logger): Handlers {
+export function watchLoop<A extends Pick<DefinedApp, 'handlers' | 'subscribers'>>(app: A, log?: Logger): A {
   const beats = new Int32Array(new SharedArrayBuffer(8));
   const names = Buffer.from(new SharedArrayBuffer(MOST_AT_WORK * LONGEST_NAME));
   const places = Array.from({ length: MOST_AT_WORK }, (_, index) => index * LONGEST_NAME);
@@ -55,7 +55,7 @@ export function watchLoop(handlers: Handlers, log?: Logger): Handlers {
     repeat(systemClock, BEAT_MS, beat);
   };
   if (!log) start();
-  return wrapHandlers(handlers, (handler, kind) => async (event, ctx) => {
+  return wrapApp(app, (handler, kind) => async (event, ctx) => {
     start();
     const place = places.pop();
     if (place === undefined) return handler(event, ctx);

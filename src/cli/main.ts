@@ -23,6 +23,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   quarantine: async () => (await import('./quarantine.ts')).addQuarantine,
   handlers: async () => (await import('./handlers.ts')).addHandlers,
   state: async () => (await import('./state.ts')).addState,
+  subscribers: async () => (await import('./subscribers.ts')).addSubscribers,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
   move: async () => (await import('./move.ts')).addMove,
   pause: async () => (await import('./pause.ts')).addPause,

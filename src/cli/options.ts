@@ -6,8 +6,8 @@ import { httpUrlOf } from '../base/url.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
 import { compose, type Members } from '../replay/compose.ts';
-import type { EventFilter } from '../store/event-store.ts';
-import { isEventId, RESOURCE, STATUSES } from '../store/stored.ts';
+import type { EventFilter, StoreReader } from '../store/event-store.ts';
+import { isEventId, isSubscriber, RESOURCE, STATUSES, subscriberOf } from '../store/stored.ts';
 import { readInput } from './input.ts';
 
 /** The configuration, with the options that all commands have. @throws KitError CONFIG_INVALID */
@@ -65,8 +65,15 @@ export type FilterFlags = Omit<EventFilter, 'ids'> & { id?: readonly string[] };
 /** The names of these options, as commander knows them. */
 export const FILTER_FLAGS = 'kind status site resource webhook since until q error id'.split(' ');
 
-/** Adds the options of a filter; together they restrict further. */
+/** Adds the options of a filter of events; together they restrict further. All events of one subscriber are still all that it has. */
 export function withFilter(command: Command): Command {
+  const whose = (text: string) => (text === 'all' ? text : subscriber(text));
+  const named = 'of a subscriber; main: of the handlers without a name; all: of both';
+  return withNotificationFilter(command).option('--subscriber <name>', named, whose);
+}
+
+/** The same where notifications are meant, whoever handles them. */
+export function withNotificationFilter(command: Command): Command {
   const groups = groupNames.join(', ');
   const ids = (text: string, before: readonly string[] = []) => [...before, idOfEvent(text)];
   return command
@@ -82,6 +89,15 @@ export function withFilter(command: Command): Command {
     .option('--id <event>', 'the id of the event; may be repeated', ids);
 }
 
+/** The name of a subscriber, or `main` for the handlers without a name. */
+export const subscriber = (text: string): string =>
+  valid(text === MAIN || isSubscriber(text) ? text : undefined, 'the name of a subscriber, or main');
+
+const MAIN = 'main';
+/** A subscriber as people name it, and as the store does. */
+export const nameOfSubscriber = (name: string) => name || MAIN;
+export const subscriberNamed = (name = MAIN) => (name === MAIN ? '' : name);
+
 /** A kind, or all of a group. */
 export function kinds(text: string, before: readonly string[] = []): readonly string[] {
   const known = `${kindNames.join(', ')}; a group: ${groupNames.join(', ')}`;
@@ -94,7 +110,30 @@ export function filterOf(flags: FilterFlags): EventFilter {
   const { kind, status, site, resource, webhook, since, until, q, error, id: ids } = flags;
   if (since !== undefined && until !== undefined && since >= until)
     throw new KitError('INPUT_INVALID', '--since must be before --until');
-  return { kind, status, site, resource, webhook, since, until, q, error, ids };
+  const { subscriber: name = 'all' } = flags;
+  const subscriber = name === 'all' ? undefined : subscriberNamed(name);
+  return { kind, status, site, resource, webhook, since, until, q, error, ids, subscriber };
+}
+
+/**
+ * The filter of a verb that changes many events. In an app with subscribers, it says whose events it means: what a search index needs again
+ * is not to be mailed again.
+ * @param otherwise whose events are meant in another app: that of a removed subscriber is never to run again, but may be dismissed
+ * @throws KitError INPUT_INVALID, naming the subscribers, if it does not
+ */
+export async function bulkFilterOf(
+  { queue }: StoreReader,
+  flags: FilterFlags,
+  otherwise?: string,
+): Promise<EventFilter> {
+  const filter = filterOf(flags);
+  if (flags.subscriber !== undefined) return filter;
+  const [subscriber = '', ...others] = new Set(filter.ids?.map(subscriberOf));
+  if (filter.ids !== undefined) return others.length === 0 ? { ...filter, subscriber } : filter;
+  const names = (await queue.subscribers()).map(({ name }) => name);
+  if (names.length === 0) return { ...filter, subscriber: otherwise };
+  const told = `this app has the subscribers ${names.join(', ')}`;
+  throw new KitError('INPUT_INVALID', `${told}: say whose events are meant, --subscriber NAME, main or all`);
 }
 
 /** The options that make up the body of a notification. */

@@ -30,8 +30,7 @@ async function serve(_: object, command: Command): Promise<void> {
   const definition = await loadDefinition(config, (text) => log.warn(text));
   for (const reason of doubtsOf(flags, definition))
     log.warn({ reason }, 'a setting may not be what is meant');
-  const loaded = readApp(definition, config);
-  const app = { ...loaded, handlers: watchLoop(loaded.handlers, log) };
+  const app = watchLoop(readApp(definition, config), log);
   const started = start({ config, app, log, droppedLogLines: output.dropped });
   const service = await started.catch(async (error) => {
     await output.flush(); // else the line that says why may overtake others

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { plural } from '../base/text.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { configOf, resource } from './options.ts';
+import { configOf, resource, subscriber, subscriberNamed } from './options.ts';
 import { line, print, printJson, table, write } from './output.ts';
 
 /** What handlers keep for a media or channel in `ctx.state`. */
@@ -22,19 +22,24 @@ export function addState(program: Command): void {
   for (const command of state.commands)
     command
       .argument('<resource>', 'media:ID or channel:ID, as `hookkit events list` shows it', resource)
+      .option('--subscriber <name>', 'of a subscriber (default: main, without a name)', subscriber)
       .option('--json', 'print the result as a JSON object');
 }
 
-async function show(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
-  const values = await withReader(configOf(command), (store) => store.queue.state({ resource }));
-  if (json) return printJson({ resource, state: stateJson(values) });
+type Flags = { subscriber?: string; json?: true };
+
+async function show(resource: string, { subscriber: name, json }: Flags, command: Command): Promise<void> {
+  const lane = { resource, subscriber: subscriberNamed(name) };
+  const values = await withReader(configOf(command), (store) => store.queue.state(lane));
+  if (json) return printJson({ ...lane, state: stateJson(values) });
   if (values.length === 0) return print(`${line(resource)} has no state`);
   const rows = values.map(({ name, value }) => [name, value]);
   await write(table(['name', 'value'], rows));
 }
 
-async function remove(resource: string, { json }: { json?: true }, command: Command): Promise<void> {
-  const deleted = await withDatabase(configOf(command), (store) => store.queue.deleteState({ resource }));
-  if (json) return printJson({ resource, deleted });
+async function remove(resource: string, { subscriber: name, json }: Flags, command: Command): Promise<void> {
+  const lane = { resource, subscriber: subscriberNamed(name) };
+  const deleted = await withDatabase(configOf(command), (store) => store.queue.deleteState(lane));
+  if (json) return printJson({ ...lane, deleted });
   await print(`${line(resource)}: ${plural(deleted, 'name')} deleted`);
 }

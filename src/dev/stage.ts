@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { systemClock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
-import { type Handlers, wrapHandlers } from '../dispatch/handler.ts';
+import { wrapApp } from '../dispatch/handler.ts';
 import type { ReadyApp } from '../dispatch/open-app.ts';
 import { type CreatedWebhook, MockProvider, smallLife } from '../mock/index.ts';
 import { kindNames } from '../notification/kinds.ts';
@@ -67,15 +67,15 @@ export async function setDevStage({
   return { mock, service, webhook, stop: () => kept.disposeAsync() };
 }
 
-/** The same handlers. The log has a line for what each of them did, behind the handler's own lines, as it has one for what fails. */
-export function tellingEnds(handlers: Handlers, log: Logger): Handlers {
-  return wrapHandlers(handlers, (handler, kind) => async (event, ctx) => {
+/** The same app. The log has a line for what each of them did, behind the handler's own lines, as it has one for what fails. */
+export function tellingEnds(app: ReadyApp, log: Logger): ReadyApp {
+  return wrapApp(app, (handler, slot) => async (event, ctx) => {
     const began = systemClock.monotonic();
     const outcome = await handler(event, ctx);
     const ms = Math.round(systemClock.monotonic() - began);
     const { webhook_id, site_id, ...members } = event as Record<string, unknown>;
     const ids = Object.keys(members).filter((name) => name.endsWith('_id'));
-    const text = `${kind} ${ids.map((name) => members[name]).join(' ')} handled in ${ms} ms`;
+    const text = `${slot} ${ids.map((name) => members[name]).join(' ')} handled in ${ms} ms`;
     if (outcome === undefined) log.info(text);
     return outcome;
   });

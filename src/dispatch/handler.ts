@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Slot } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
+import { ofSubscriber } from '../store/stored.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResourceState } from './resource-state.ts';
 import type { AsJson } from './stored-json.ts';
@@ -143,6 +144,22 @@ export function wrapHandlers(
 ): Handlers {
   const all = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
   return Object.fromEntries(all.map(([kind, handler]) => [kind, wrap(handler, kind)]));
+}
+
+/**
+ * The same app, each of its handlers wrapped in another one.
+ * @param wrap is given the slot of a handler; that of a subscriber's ends in its name, as `media_available@search`
+ */
+export function wrapApp<A extends Pick<DefinedApp, 'handlers' | 'subscribers'>>(
+  app: A,
+  wrap: (handler: Handler<object>, slot: string) => Handler<object>,
+): A {
+  const subscribers = Object.entries(app.subscribers ?? {}).map(([name, one]) => {
+    const handlers = wrapHandlers(one.handlers, (handler, slot) => wrap(handler, ofSubscriber(slot, name)));
+    return [name, { ...one, handlers }] as const;
+  });
+  const handlers = wrapHandlers(app.handlers, wrap);
+  return { ...app, handlers, subscribers: Object.fromEntries(subscribers) };
 }
 
 /** The first that stands in a list twice. */

@@ -1,7 +1,38 @@
+import { KitError } from '../base/errors.ts';
+import { kindNames } from '../notification/kinds.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
+import type { Handlers } from './handler.ts';
+import type { RunningApp } from './run-handler.ts';
 
-export type Dispatchers = Awaited<ReturnType<typeof dispatchersOf>>;
+/** The apps to run: the handlers without a name, and each subscriber with its own. */
+export function appsOf<A extends RunningApp>(app: A): (A & { readonly subscriber: string })[] {
+  const all = Object.entries({ '': app, ...app.subscribers });
+  return all.map(([subscriber, { handlers, limits }]) => ({ ...app, subscriber, handlers, limits }));
+}
+
+/**
+ * The app of one subscriber, or of the handlers without a name.
+ * @throws KitError INPUT_INVALID, naming those that the app has, if it is not among them
+ */
+export function appOf<A extends RunningApp>(app: A, subscriber: string): A & { readonly subscriber: string } {
+  const found = appsOf(app).find((one) => one.subscriber === subscriber);
+  if (found) return found;
+  const names = Object.keys(app.subscribers ?? {}).join(', ');
+  throw new KitError('INPUT_INVALID', `the app has no subscriber ${subscriber}: it has ${names || 'none'}`);
+}
+
+/** The kinds that nobody has a handler for. */
+export function lackingKinds(app: RunningApp): string[] {
+  const apps = appsOf(app);
+  return kindNames.filter((kind) => !apps.some(({ handlers }) => handlers[kind]));
+}
+
+/** The slots that there are handlers for. */
+export const slotsOf = (handlers: Handlers<never>): string[] =>
+  Object.entries(handlers).flatMap(([slot, handler]) => (handler ? slot : []));
+
+export type Dispatchers = ReturnType<typeof together>;
 
 /**
  * A dispatcher for the handlers without a name and one for each subscriber, with places of their own. From now on the store makes events
@@ -11,17 +42,22 @@ export async function dispatchersOf({ app, ...options }: DispatcherOptions) {
   const all: Dispatcher[] = [];
   /** the slots that there are handlers for; one of a subscriber ends in `@NAME` */
   const kinds: string[] = [];
-  for (const [subscriber, { handlers, limits }] of Object.entries({ '': app, ...app.subscribers })) {
-    const slots = Object.entries(handlers).flatMap(([slot, handler]) => (handler ? slot : []));
+  for (const one of appsOf(app)) {
+    const { subscriber, handlers } = one;
+    const slots = slotsOf(handlers);
     if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: slots });
-    all.push(new Dispatcher({ ...options, app: { ...app, subscriber, handlers, limits } }));
+    all.push(new Dispatcher({ ...options, app: one }));
     kinds.push(...slots.map((slot) => ofSubscriber(slot, subscriber)));
   }
+  return { ...together(all), kinds };
+}
+
+/** Several dispatchers as one. */
+export function together(all: readonly Dispatcher[]) {
   const each = (tell: (one: Dispatcher) => void) => () => {
     for (const one of all) tell(one);
   };
   return {
-    kinds,
     /** How many handlers run. */
     running: () => all.reduce((sum, { running }) => sum + running, 0),
     start: each((one) => one.start()),

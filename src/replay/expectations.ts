@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { visible } from '../base/text.ts';
+import { ofSubscriber, subscriberOf } from '../store/stored.ts';
 import type { RecordedEvent } from './sources.ts';
 
 /** How an event has ended. */
@@ -15,11 +16,44 @@ export interface EventEnd {
 /** Some members of an end. */
 export type PartOfEnd = { readonly [name in keyof EventEnd]?: EventEnd[name] | undefined };
 
-/** How events have ended, by their ids. */
+/** How events have ended, by their ids; each event of a subscriber has an end of its own. */
 export type Endings = ReadonlyMap<string, PartOfEnd>;
 
+/** Where a subscriber has no event of a notification. */
+const NO_EVENT: PartOfEnd = { status: 'no event' };
+
+/** An event of a recorded notification: that of the handlers without a name, or that of a subscriber. */
+interface EventOf extends Omit<RecordedEvent, 'id' | 'expect'> {
+  readonly id: string;
+  readonly expect: PartOfEnd | undefined;
+  /** no later event of its media or channel is there, of the same subscriber */
+  readonly isLast: boolean;
+}
+
+/** All events that a recording brings about or should: of each notification its own, and those of subscribers. */
+function eventsOf(events: readonly RecordedEvent[], ends: Endings): EventOf[] {
+  const known = new Set([...ends.keys()].map(subscriberOf));
+  const all = events.flatMap((event) => {
+    const { subscribers, ...own } = event.expect ?? {};
+    const expects: Readonly<Record<string, PartOfEnd | undefined>> = {
+      '': event.expect && own,
+      ...subscribers,
+    };
+    return [...known.union(new Set(Object.keys(expects)))].flatMap((name) => {
+      const id = ofSubscriber(event.id, name);
+      const expect = name in expects ? expects[name] : subscribers && NO_EVENT;
+      return ends.has(id) || expects[name] ? { ...event, id, expect } : [];
+    });
+  });
+  const last = new Map(all.map((event) => [laneOf(event), event]));
+  return all.map((event) => ({ ...event, isLast: last.get(laneOf(event)) === event }));
+}
+
+const laneOf = ({ id, resource }: Pick<EventOf, 'id' | 'resource'>) =>
+  ofSubscriber(resource, subscriberOf(id));
+
 /** An event that ended otherwise than expected. */
-export interface Difference extends Pick<RecordedEvent, 'place' | 'id' | 'kind' | 'resource'> {
+export interface Difference extends Pick<EventOf, 'place' | 'id' | 'kind' | 'resource'> {
   readonly expected: PartOfEnd;
   readonly came: PartOfEnd;
   /** what became of the events of its media or channel before it, the oldest first */
@@ -33,17 +67,19 @@ const MOST_BEFORE = 10;
 export function differences(
   events: readonly RecordedEvent[],
   endings: Endings,
-  expectOf: (event: RecordedEvent) => PartOfEnd | undefined = ({ expect }) => expect,
+  expectOf: (event: EventOf) => PartOfEnd | undefined = ({ expect }) => expect,
 ): Difference[] {
   const earlier = new Map<string, readonly string[]>();
-  return events.flatMap((event) => {
+  return eventsOf(events, endings).flatMap((event) => {
     const { place, id, kind, resource } = event;
-    const end = endings.get(id) ?? {};
-    const before = earlier.get(resource) ?? [];
+    const end = endings.get(id) ?? NO_EVENT;
+    const before = earlier.get(laneOf(event)) ?? [];
     const reason = end.reason === undefined ? '' : `: ${end.reason}`;
-    earlier.set(resource, [...before, `${place}: ${kind} ${end.status}${reason}`].slice(-MOST_BEFORE));
-    const expected = expectOf(event) ?? {};
-    const differing = namesOf(expected).filter((name) => !isDeepStrictEqual(expected[name], end[name]));
+    earlier.set(laneOf(event), [...before, `${place}: ${kind} ${end.status}${reason}`].slice(-MOST_BEFORE));
+    const expected = expectOf(event);
+    if (!expected) return [];
+    const names = end === NO_EVENT ? (['status'] as const) : namesOf(expected);
+    const differing = names.filter((name) => !isDeepStrictEqual(expected[name], end[name]));
     if (differing.length === 0) return [];
     const told = differing.includes('status') ? [...differing, 'reason' as const] : differing;
     const ends = { expected: picked(expected, differing), came: picked(end, told) };
@@ -59,8 +95,9 @@ export function told({ expected, came, before, ...event }: Difference): string {
 }
 
 /** An event as a check names it. */
-function titleOf({ place, kind, resource }: Pick<Difference, 'place' | 'kind' | 'resource'>): string {
-  return `${place}: ${kind} of ${resource}`;
+function titleOf({ place, id, kind, resource }: Omit<Difference, 'expected' | 'came' | 'before'>): string {
+  const subscriber = subscriberOf(id);
+  return `${place}: ${kind} of ${resource}${subscriber && `, subscriber ${subscriber}`}`;
 }
 
 /**
@@ -68,11 +105,18 @@ function titleOf({ place, kind, resource }: Pick<Difference, 'place' | 'kind' | 
  * with the state at the last event of each media or channel.
  */
 export function updated(events: readonly RecordedEvent[], ends: Endings): RecordedEvent[] {
-  const last = new Map(events.map((event) => [event.resource, event]));
+  const all = Map.groupBy(eventsOf(events, ends), ({ place }) => place);
   return events.map((event) => {
-    const { state, ...end } = ends.get(event.id) ?? {};
-    const all = last.get(event.resource) === event ? { ...end, state } : end;
-    const expect = picked({ ...end, state }, namesOf(event.expect ?? all));
+    const came = (all.get(event.place) ?? []).filter(({ id }) => ends.has(id));
+    const expected = came.map(({ id, isLast, expect }) => {
+      const { state, ...end } = ends.get(id) ?? {};
+      const usual = isLast ? { ...end, state } : end;
+      const names = namesOf(expect === NO_EVENT ? usual : (expect ?? usual));
+      return [subscriberOf(id), picked({ ...end, state }, names)] as const;
+    });
+    const { '': own, ...subscribers } = Object.fromEntries(expected);
+    const isTold = event.expect ? event.expect.subscribers : expected.length > 1;
+    const expect = { ...own, ...(isTold && { subscribers }) };
     return { ...event, expect: expect as RecordedEvent['expect'] };
   });
 }
@@ -90,8 +134,11 @@ export interface Case {
 
 /** Events as cases. @param suffix of their titles */
 export function casesOf(events: readonly RecordedEvent[], found: readonly Difference[], suffix = ''): Case[] {
-  const failures = new Map(found.map((difference) => [difference.place, told(difference)]));
-  return events.map((event) => ({ title: titleOf(event) + suffix, failure: failures.get(event.place) }));
+  const latest = new Map(found.map((difference) => [`${difference.place} ${difference.id}`, difference]));
+  const failures = Map.groupBy(latest.values(), ({ place }) => place);
+  return events.map((event) => {
+    return { title: titleOf(event) + suffix, failure: failures.get(event.place)?.map(told).join('\n') };
+  });
 }
 
 const xml = (text: string) =>

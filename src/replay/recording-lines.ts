@@ -15,12 +15,14 @@ export const CURSOR = /^[0-9a-z]{1,10}-[0-9a-z]{1,10}$/;
 export const ENDS = ['handled', 'skipped', 'dead'] as const;
 
 /** The end that a line expects of its event. What is not given may be anything. */
-const expectSchema = z.strictObject({
+const endSchema = z.strictObject({
   status: z.enum(ENDS).optional(),
   attempts: z.int().min(0).optional(),
   reason: z.string().transform(firstLine).optional(),
   state: z.record(z.string(), z.unknown()).optional(),
 });
+/** With `subscribers`, those and no others have an event of the notification. */
+const expectSchema = endSchema.extend({ subscribers: z.record(z.string(), endSchema).optional() });
 
 /** A notification as it was received: enough to send it again anywhere. */
 export interface RecordedNotification {

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { largestHead } from '../base/http-server.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Config } from '../config.ts';
-import { wrapHandlers } from '../dispatch/handler.ts';
+import { wrapApp } from '../dispatch/handler.ts';
 import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import { type Dispatchers, dispatchersOf } from '../dispatch/subscribers.ts';
 import { LocalServer } from '../mock/mock-provider.ts';
@@ -14,6 +14,7 @@ import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { keyringOf } from '../receiver/keyring.ts';
 import type { Claim, DoneStep, EventStore, VerifiedNotification } from '../store/event-store.ts';
+import { ofSubscriber } from '../store/stored.ts';
 import { LeftBehind } from './left-behind.ts';
 import { inTimeOf, routeTimers } from './virtual-timers.ts';
 
@@ -27,7 +28,10 @@ export type CrashPlace =
   | 'after claim'
   | 'between step';
 
-/** A point that a process reaches: its place, and of a step its name, of a call its method and path, else the kind of the event. */
+/**
+ * A point that a process reaches: its place, and of a step its name, of a call its method and path, else the kind of the event. Where a
+ * subscriber reaches it, it ends in `@NAME`, but for that of a call.
+ */
 export type CrashPoint = `${CrashPlace} ${string}`;
 
 export interface LifeOptions {
@@ -38,9 +42,11 @@ export interface LifeOptions {
   /** that of the test */
   readonly clock: Clock;
   /** whether the process dies at a point that it reaches */
-  diesAt(point: CrashPoint): boolean;
-  /** runs a handler, and gives its result or another */
-  onRun<T>(run: () => T): Promise<Awaited<T>>;
+  diesAt(point: string): boolean;
+  /** whether a subscriber gets nothing to run for now */
+  isHeld(subscriber: string): boolean;
+  /** runs a handler of a subscriber, and gives its result or another */
+  onRun<T>(run: () => T, subscriber: string): Promise<Awaited<T>>;
   /** `ctx.statuses` of this process, which dies with it */
   statuses(): StatusesClient | undefined;
 }
@@ -94,20 +100,20 @@ export class Life {
       now: () => time.now(),
       after: (ms, fn) => time.after(ms, () => this.isOver || fn()),
     };
-    const app = await inTimeOf(timers, () => openApp(ready, { config, log, store }));
-    this.#opened.defer(() => app.close());
-    const pages = await appPages(app);
-    const handlers = wrapHandlers(ready.handlers, (handler, kind) => {
+    const opened = await inTimeOf(timers, () => openApp(ready, { config, log, store }));
+    this.#opened.defer(() => opened.close());
+    const pages = await appPages(opened);
+    const app = wrapApp(opened, (handler, kind) => {
       const watched = this.leftBehind.of(handler, kind);
       return (event, ctx) =>
         this.#during('handlers', async () => {
           await this.reach(`after claim ${kind}`);
-          return onRun(() => watched(event, ctx));
+          return onRun(() => watched(event, ctx), ctx.subscriber);
         });
     });
     const { onDead = () => {} } = ready;
     const told: typeof onDead = (...dead) => this.#during('handlers', () => onDead(...dead));
-    const running = { ...app, handlers, statuses: statuses(), onDead: told };
+    const running = { ...app, statuses: statuses(), onDead: told };
     const dispatcher = await dispatchersOf({ ...parts, config, app: running, random: () => 0.5 });
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.
     const keyring = keyringOf({ ...parts, clock: systemClock, config });
@@ -143,8 +149,8 @@ export class Life {
   }
 
   /** Comes to a point. Once the process is dead, this never resolves. */
-  async reach(point?: CrashPoint): Promise<void> {
-    if (point && !this.isOver && this.#options.diesAt(point)) this.crash();
+  async reach(point?: CrashPoint, subscriber = ''): Promise<void> {
+    if (point && !this.isOver && this.#options.diesAt(ofSubscriber(point, subscriber))) this.crash();
     if (this.#state === 'crashed') await new Promise<never>(() => {});
   }
 
@@ -182,12 +188,11 @@ export class Life {
 
   /** The store as a process has it that may die before, during and after each call. */
   #mortal(store: EventStore): EventStore {
-    const { queue, secrets, reports } = store;
     return {
       ...store,
-      queue: this.#mortalSubject(queue),
-      secrets: this.#mortalSubject(secrets),
-      reports: this.#mortalSubject(reports),
+      queue: this.#mortalSubject(store.queue),
+      secrets: this.#mortalSubject(store.secrets),
+      reports: this.#mortalSubject(store.reports),
     };
   }
 
@@ -196,15 +201,16 @@ export class Life {
       get: (target, name) => {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
-        if (name === 'onRecorded' || name === 'tellRecorded' || name === 'received')
-          return method.bind(target);
+        if (['onRecorded', 'tellRecorded', 'received'].includes(String(name))) return method.bind(target);
         const pointsOf = Object.hasOwn(POINTS, name) ? Reflect.get(POINTS, name) : () => [];
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
+            const { subscriber = '' } = Object(input[0]);
+            if (name === 'claim' && this.#options.isHeld(subscriber)) return { claims: [], hasMore: false };
             const [before, after]: Partial<Points> = pointsOf(...input);
-            await this.reach(before);
+            await this.reach(before, subscriber);
             const output: unknown = await Reflect.apply(method, target, input);
-            await this.reach(after);
+            await this.reach(after, subscriber);
             return output;
           });
       },

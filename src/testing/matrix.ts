@@ -24,7 +24,7 @@ interface Action {
 type History = readonly Action[];
 
 const HANDLED: Action = { act: (kit) => kit.handled(), line: 'await kit.handled();' };
-const FAIL: Action = { act: (kit) => kit.failNext(), line: 'kit.failNext();' };
+const FAIL: Action = { act: (kit) => kit.failNext('all'), line: 'kit.failNext();' };
 const PASS: Action = { act: (kit) => kit.advance('1h'), line: "await kit.advance('1h');" };
 const SETTLED: Action = { act: (kit) => kit.settled(), line: 'await kit.settled();' };
 
@@ -43,11 +43,12 @@ export interface MatrixOptions<W = unknown> extends Pick<EveryCrashOptions, 'exc
 
 /**
  * Delivers notifications in every order, with and without time for the handlers between them, with duplicates, with handlers that
- * fail after their work, and with replays; then in random histories of all of that. Everything settles, and is checked.
+ * fail after their work, and with replays; then in random histories of all of that. Everything settles, and is checked. Subscribers share
+ * nothing, so that one history tries them all: each fails, and each is replayed. One that breaks the check is then played with each alone.
  * @param happened in the order in which they happened, a second between them
  * @param scenario starts the receiver with everything made afresh, and delivers nothing
- * @throws Error with a history that breaks the check, without the steps that it breaks it without, as a test to paste; its cause is the
- *   error of the check
+ * @throws Error with a history that breaks the check, without the steps that it breaks it without, as a test to paste, and with the
+ *   subscriber that breaks it; its cause is the error of the check
  * @example
  * await matrix(
  *   [['channel_active', { channel_id: 'c' }], ['channel_idle', { channel_id: 'c' }]],
@@ -67,7 +68,8 @@ export async function matrix<W>(
 ): Promise<void> {
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
-  const playerWith = (history: History) => {
+  const names = new Set<string>();
+  const playerWith = (history: History, alone?: string) => {
     const then = async (kit: TestReceiver, world: W) => {
       for (const { act, line } of [...history, SETTLED]) {
         await act(kit);
@@ -78,21 +80,22 @@ export async function matrix<W>(
         }
       }
     };
-    return playerOf({ scenario, check, then, ...options });
+    return playerOf({ scenario, check, then, alone, names, ...options });
   };
   const goThrough = async (play: Play, inOrderMost: number, randomMost: number) => {
+    const tell = telling(play, deliveries, names);
     for (const history of inOrder(deliveries, replays).take(inOrderMost))
-      await play(history).catch(tell(history, play, deliveries));
+      await play(history).catch(tell(history));
     for (const history of atRandom(seed, deliveries, replays).take(randomMost))
-      await play(history).catch(tell(history, play, deliveries, ` of seed ${seed}`));
+      await play(history).catch(tell(history, ` of seed ${seed}`));
   };
-  await goThrough((history) => playerWith(history)(() => false), most ?? 300, random ?? 50);
-  if (crashes)
-    await goThrough((history) => playCrashes(playerWith(history), options), most ?? 12, random ?? 3);
+  await goThrough((...played) => playerWith(...played)(() => false), most ?? 300, random ?? 50);
+  const crashing: Play = (history, alone) => playCrashes(playerWith(history, alone), options, alone);
+  if (crashes) await goThrough(crashing, most ?? 12, random ?? 3);
 }
 
-/** Plays a history, and checks. @throws Error with what breaks the check */
-type Play = (history: History) => Promise<void>;
+/** Plays a history, with all or with one subscriber alone, and checks. @throws Error with what breaks the check */
+type Play = (history: History, alone?: string) => Promise<void>;
 
 /** With its event time, so that any order of arrival means the same. */
 function deliveryOf([kind, given = {}]: Happening, index: number): Action {
@@ -136,25 +139,33 @@ function* atRandom(seed: number, deliveries: History, replays: History): Generat
   }
 }
 
-/** Tells of a history that breaks the check, without the steps that it breaks it without; each notification stays once. */
-function tell(history: History, play: Play, deliveries: History, ofSeed = '') {
-  return async (found: unknown): Promise<never> => {
-    let [shortest, error] = [history, found];
-    for (const place of [...history.keys()].reverse()) {
-      const without = shortest.toSpliced(place, 1);
-      if (!deliveries.every((delivery) => without.includes(delivery))) continue;
-      await play(without).catch((its) => {
-        [shortest, error] = [without, its];
-      });
-    }
-    return failing(testOf(shortest, ofSeed))(error);
-  };
+/**
+ * Tells of a history that breaks the check, without the steps that it breaks it without, and whose handlers do: those that break it while
+ * the others take everything in order, at the end. Each notification stays once.
+ */
+function telling(play: Play, deliveries: History, names: ReadonlySet<string>) {
+  return (history: History, ofSeed = '') =>
+    async (found: unknown): Promise<never> => {
+      let [shortest, error] = [history, found];
+      for (const place of [...history.keys()].reverse()) {
+        const without = shortest.toSpliced(place, 1);
+        if (!deliveries.every((delivery) => without.includes(delivery))) continue;
+        await play(without).catch((its) => {
+          [shortest, error] = [without, its];
+        });
+      }
+      for (const name of names.size > 1 ? names : [])
+        await play(shortest, name).catch(failing(testOf(shortest, ofSeed, name)));
+      return failing(testOf(shortest, ofSeed, names.size > 1 ? 'all' : undefined))(error);
+    };
 }
 
-/** A history as a test to paste. */
-function testOf(history: History, ofSeed: string): string {
-  const begin = 'const kit = await testReceiver({ handlers });';
+/** A history as a test to paste. @param of the subscriber that breaks it alone, or `all`, if the app has any */
+function testOf(history: History, ofSeed: string, of?: string): string {
+  const begin = `const kit = await testReceiver({ ${of === undefined ? 'handlers' : 'app'} });`;
   const lines = [begin, ...[...history, SETTLED].map(({ line }) => line), '// and your check'];
   const pasted = lines.map((line) => `  ${line}\n`).join('');
-  return `this history${ofSeed} breaks the check:\n\n${pasted}\n`;
+  const meant = of ? pasted.replaceAll('failNext()', `failNext('${of}')`) : pasted;
+  const alone = of === undefined || of === 'all' ? '' : `, with ${of || 'main'} alone,`;
+  return `this history${ofSeed}${alone} breaks the check:\n\n${meant}\n`;
 }

@@ -19,11 +19,13 @@ import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.t
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
+import { isEventId } from '../store/stored.ts';
 import { appOf, configOf, type KitOptions } from './kit-options.ts';
 import { Life } from './life.ts';
 import { machine } from './virtual-timers.ts';
 
 type Values = Readonly<Record<string, unknown>>;
+type DiesAt = (point: string) => boolean;
 
 /** An event as it is stored, and the notification that it came with. */
 export interface KitEvent extends StoredEvent {
@@ -83,13 +85,19 @@ export class TestReceiver {
   readonly #lives: Life[] = [];
   /** where it is to die */
   readonly #armed: string[] = [];
-  #failures = 0;
+  /** whose next runs are to fail */
+  readonly #failing: string[] = [];
+  /** The names of the subscribers of the app, after '' for its own handlers. */
+  subscribers: readonly string[] = [''];
+  /** the only one whose events run, until everything is to settle */
+  #alone: string | undefined;
   #newestEvent = 0;
   /** until when a handler waits for the statuses API, as that asked for */
   #waitsUntil = 0;
 
-  private constructor(options: KitOptions, diesAt: ((point: string) => boolean) | undefined) {
+  private constructor(options: KitOptions, diesAt?: DiesAt, alone?: string) {
     this.#options = options;
+    this.#alone = alone;
     this.#plan = diesAt;
     const clock = new VirtualClock(options.now);
     this.#clock = clock;
@@ -122,9 +130,12 @@ export class TestReceiver {
     this.#life = this.#newLife();
   }
 
-  /** @param diesAt whether its process dies at a point, and is started again at once; else only `crash` and `crashAt` kill it */
-  static async start(options: KitOptions, diesAt?: (point: string) => boolean): Promise<TestReceiver> {
-    const kit = new TestReceiver(options, diesAt);
+  /**
+   * @param diesAt whether its process dies at a point, and is started again at once; else only `crash` and `crashAt` kill it
+   * @param alone the subscriber whose events run, '' for main; those of the others wait until `settled`, and then run by event time
+   */
+  static async start(options: KitOptions, diesAt?: DiesAt, alone?: string): Promise<TestReceiver> {
+    const kit = new TestReceiver(options, diesAt, alone);
     await kit.#quiet().catch(async (error) => {
       await kit.#life.end();
       throw error;
@@ -182,9 +193,13 @@ export class TestReceiver {
     }
   }
 
-  /** Lets the next run of a handler fail once it has done its work, as by a connection that is lost at its end. */
-  failNext(): void {
-    this.#failures++;
+  /**
+   * Lets the next run of a handler fail once it has done its work, as by a connection that is lost at its end.
+   * @param subscriber of a handler of this subscriber; without it, of the app's own handlers; `all`: one of each
+   */
+  failNext(subscriber = ''): void {
+    const all = this.#alone === undefined ? this.subscribers : [this.#alone];
+    this.#failing.push(...(subscriber === 'all' ? all : [subscriber]));
   }
 
   /** Lets time pass. @param time milliseconds, or `250ms`, `10s`, `5m`, `2h`, `1d` */
@@ -208,6 +223,8 @@ export class TestReceiver {
    * @throws Error if a handler does not end in 3 seconds of real time, or in `patienceMs`
    */
   async settled(): Promise<void> {
+    if (this.#alone !== undefined) await this.handled(); // all events of the others are there then, and run in order
+    this.#alone = undefined;
     for (let moment = 0; moment < 20_000; moment++) {
       await this.handled();
       const next = await this.#nextEvent();
@@ -219,50 +236,62 @@ export class TestReceiver {
 
   /**
    * Replays events, as `hookkit events replay` does: `settled` then has their handlers run again.
-   * @param filter all events without one @param options `resetSteps`: the steps of `ctx.once` run again, too
+   * @param filter all events without one, of main and of each subscriber @param options `resetSteps`: the steps of `ctx.once` run again, too
    * @returns how many are replayed
    */
   async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
-    const { events } = await (await this.#store).queue.replay(filter, options);
+    const { events } = await (await this.#store).queue.replay(this.#filterOf(filter), options);
     this.#life.wake();
     return events;
   }
 
-  /** An event, or the only one. @throws Error if there is none, or none was named and there are several */
-  async event(id?: string): Promise<KitEvent> {
-    const [event, ...others] = await this.events({ ids: id === undefined ? undefined : [id] });
-    if (!event)
-      throw new Error(`there is no event${id === undefined ? ': deliver something first' : ` ${id}`}`);
+  /**
+   * An event, or the only one.
+   * @param which its id, or the name of the subscriber whose only event it is; without it, it is one of the app's own handlers
+   * @throws Error if there is none, or none was named and there are several
+   */
+  async event(which = ''): Promise<KitEvent> {
+    const [event, ...others] = await this.events(isEventId(which) ? { ids: [which] } : { subscriber: which });
+    if (!event) throw new Error(`there is no event${which && ` ${which}`}: deliver something first`);
     if (others.length > 0)
       throw new Error(`there are ${others.length + 1} events: name one by its id, or use events()`);
     return event;
   }
 
-  /** The events, in the order in which they were received. */
+  /**
+   * The events, in the order in which they were received.
+   * @param filter its `subscriber` is the name of one, or `all`; without it, the events are those of the app's own handlers
+   */
   async events(filter: EventFilter = {}): Promise<KitEvent[]> {
-    const events = (await Array.fromAsync(pagesOf(await this.#store, filter))).flat();
+    const meant = this.#filterOf({ subscriber: filter.ids ? 'all' : '', ...filter });
+    const events = (await Array.fromAsync(pagesOf(await this.#store, meant))).flat();
     const inOrder = events.sort((one, other) => one.seq - other.seq);
     return inOrder.map((event) => ({ ...event, notification: JSON.parse(event.body ?? '{}') }));
   }
 
-  /** The starts of an event's handler, or of the only event's, the first one first. */
-  async attempts(id?: string): Promise<readonly Attempt[]> {
-    return (await this.#store).queue.attempts({ id: (await this.event(id)).id });
+  /** The starts of an event's handler, the first one first. @param which as of `event` */
+  async attempts(which?: string): Promise<readonly Attempt[]> {
+    return (await this.#store).queue.attempts({ id: (await this.event(which)).id });
   }
 
-  /** The stored results of `ctx.once` of an event, or of the only one, by the names of the steps. */
-  async steps(id?: string): Promise<Values> {
-    const steps = await (await this.#store).queue.steps({ id: (await this.event(id)).id });
+  /** The stored results of `ctx.once` of an event, by the names of the steps. @param which as of `event` */
+  async steps(which?: string): Promise<Values> {
+    const steps = await (await this.#store).queue.steps({ id: (await this.event(which)).id });
     return Object.fromEntries(
       steps.map(({ name, result }) => [name, result === null ? undefined : JSON.parse(result)]),
     );
   }
 
-  /** What events left in `ctx.state`. @param resource `media:ID` or `channel:ID` */
-  async state(resource: string): Promise<Values> {
+  /**
+   * What events left in `ctx.state`.
+   * @param resource `media:ID` or `channel:ID`
+   * @param subscriber whose state; without it, that of the app's own handlers
+   */
+  async state(resource: string, subscriber = ''): Promise<Values> {
     if (!resource.includes(':'))
       throw new TypeError(`${resource} is no resource: give media:ID or channel:ID`);
-    return stateJson(await (await this.#store).queue.state({ resource }));
+    this.#filterOf({ subscriber }); // it is one of the app
+    return stateJson(await (await this.#store).queue.state({ resource, subscriber }));
   }
 
   /** The lines that the receiver and `ctx.log` have logged, as objects. */
@@ -290,6 +319,7 @@ export class TestReceiver {
 
   /**
    * Kills the process when a handler next comes to a step of `ctx.once`. Each call kills it once more.
+   * @param step its name; that of a subscriber's handler ends in `@NAME`, as `charge@search`
    * @param where before the step runs, between its end and its storing, or after its result is stored
    */
   crashAt(step: string, where: 'before' | 'between' | 'after'): void {
@@ -317,7 +347,8 @@ export class TestReceiver {
     if (this.#plan) return;
     const missed = this.#armed.splice(0).join(', ');
     if (missed !== '') throw new Error(`crashAt: no handler came to this point: ${missed}`);
-    if (this.#failures > 0) throw new Error('failNext: no handler has run since');
+    const [name] = this.#failing;
+    if (name !== undefined) throw new Error(`failNext: no handler${name && ` of ${name}`} has run since`);
   }
 
   readonly [Symbol.asyncDispose] = () => this.stop();
@@ -350,13 +381,14 @@ export class TestReceiver {
     }
   }
 
-  /** How every event has ended, by its id, once everything has settled. */
+  /** How every event has ended, those of subscribers too, by its id, once everything has settled. */
   async ends(): Promise<ReadonlyMap<string, EventEnd>> {
     await this.settled();
     const ends = new Map<string, EventEnd>();
-    for (const { id, resource, status, attempts, lastError } of await this.events()) {
+    for (const event of await this.events({ subscriber: 'all' })) {
+      const { id, resource, subscriber, status, attempts, lastError } = event;
       const reason = lastError && firstLine(lastError);
-      ends.set(id, { status, attempts, reason, state: await this.state(resource) });
+      ends.set(id, { status, attempts, reason, state: await this.state(resource, subscriber) });
     }
     return ends;
   }
@@ -367,6 +399,13 @@ export class TestReceiver {
     await writeWholeFile(file, (write) => exportRecording(store, { filter: {}, write }));
   }
 
+  /** A filter as the store has it. @throws TypeError on a subscriber that the app does not have: nothing of it would seem to be there */
+  #filterOf({ subscriber = 'all', ...filter }: EventFilter): EventFilter {
+    if (subscriber === 'all') return filter;
+    if (this.subscribers.includes(subscriber)) return { ...filter, subscriber };
+    throw new TypeError(`the app has no subscriber ${subscriber}`);
+  }
+
   /** A notification of what happens next. */
   #next(kind: string, members: Values): Values {
     const at = Math.max(Math.ceil(this.now() / SECOND_MS) * SECOND_MS, this.#newestEvent + SECOND_MS);
@@ -375,14 +414,17 @@ export class TestReceiver {
   }
 
   #newLife(): Life {
+    const app = appOf(this.#options);
+    this.subscribers = ['', ...Object.keys(app.subscribers ?? {})];
     const life: Life = new Life({
       config: this.#config,
-      app: appOf(this.#options),
+      app,
       store: this.#store,
       log: this.#log,
       clock: this.#clock,
       diesAt: (point) => this.#diesAt(point),
-      onRun: (run) => this.#onRun(run),
+      isHeld: (subscriber) => (this.#alone ?? subscriber) !== subscriber,
+      onRun: (...run) => this.#onRun(...run),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
     });
     this.#lives.push(life);
@@ -404,10 +446,10 @@ export class TestReceiver {
     return true;
   }
 
-  async #onRun<T>(run: () => T): Promise<Awaited<T>> {
+  async #onRun<T>(run: () => T, subscriber: string): Promise<Awaited<T>> {
     const returned = await run();
-    if (this.#failures === 0) return returned;
-    this.#failures--;
+    if (!this.#failing.includes(subscriber)) return returned;
+    this.#failing.splice(this.#failing.indexOf(subscriber), 1);
     throw new Error('failNext: the handler has done its work, and fails');
   }
 
@@ -469,7 +511,8 @@ export class TestReceiver {
   async #pass(ms: number): Promise<void> {
     const end = this.now() + ms;
     await this.#quiet();
-    while (this.now() < end) {
+    // What is due at once is done in this moment, as the making of subscribers' events.
+    while (this.now() < end || this.now() >= (this.#life.clock.nextDue() ?? Infinity)) {
       const moment = Math.min(end, await this.#nextEvent(), this.#clock.nextDue() ?? end);
       await this.#clock.advance(Math.max(0, moment - this.now()));
       this.#life.clock.leap(this.now());
@@ -485,7 +528,9 @@ export class TestReceiver {
     const { isOver, isAtWork, clock } = this.#life;
     if (isOver) return Infinity;
     if (isAtWork) return clock.nextDue() ?? Infinity;
-    const { pending, waiting, running, nextAt = Infinity } = await (await this.#store).reports.overview();
+    const overview = await (await this.#store).reports.overview();
+    const work = overview.subscribers[this.#alone ?? 'all'] ?? overview;
+    const { pending, waiting, running, nextAt = Infinity } = work;
     const soon = this.now() + GATHER_MS;
     const timer = (this.provider.isBusy ? this.#clock.nextDue() : undefined) ?? Infinity;
     const due = Math.min(timer, waiting > MANY ? Math.max(nextAt, this.now() + TOGETHER_MS) : nextAt);

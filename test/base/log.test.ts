@@ -3,20 +3,16 @@ import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { LogDestination } from '../../src/base/log.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { eventually } from '../support/eventually.ts';
 import { mountSmallDisk } from '../support/small-disk.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
-let directory: string;
-let path: string;
+const fileOf = directoryForEachTest();
+const path = () => fileOf('log');
 let cleanUps: (() => void)[] = [];
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-  path = join(directory, 'log');
-});
 afterEach(() => {
   for (const cleanUp of cleanUps.reverse()) cleanUp();
   cleanUps = [];
@@ -24,9 +20,9 @@ afterEach(() => {
 
 /** A pipe with a name: its reader first, as no writer can open one that nobody reads. */
 function pipe(): { readonly reader: number; readonly writer: number } {
-  execFileSync('mkfifo', [path]);
-  const reader = openSync(path, O_RDONLY | O_NONBLOCK);
-  return { reader, writer: openSync(path, O_WRONLY | O_NONBLOCK) };
+  execFileSync('mkfifo', [path()]);
+  const reader = openSync(path(), O_RDONLY | O_NONBLOCK);
+  return { reader, writer: openSync(path(), O_WRONLY | O_NONBLOCK) };
 }
 
 /** What is in a pipe now. */
@@ -123,8 +119,8 @@ test.each([
 
 test('every line gets out, when a program logs a thousand and ends at once', async () => {
   const last = "process.once('exit', () => log.info({ number: 1000 }, 'the last')); process.exit(0)";
-  expect(await runOn(openSync(path, 'a'), last)).toBe(0);
-  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  expect(await runOn(openSync(path(), 'a'), last)).toBe(0);
+  const lines = readFileSync(path(), 'utf8').trimEnd().split('\n');
   const numbers = lines.map((line): number => JSON.parse(line).number).toSorted((one, other) => one - other);
   expect(numbers).toEqual(Array.from({ length: 1001 }, (_, n) => n));
 });

@@ -1,11 +1,10 @@
-import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 
 import { logFormat } from '../../src/base/log.ts';
 import { visibleLine } from '../../src/base/text.ts';
-import { isFromUsersFiles, shown, textOf } from '../../src/base/thrown.ts';
+import { isFromUsersFiles, textOf } from '../../src/base/thrown.ts';
 
 import { HOSTILE, hostileIn } from '../support/hostile-text.ts';
 
@@ -64,22 +63,6 @@ test('the stack of an error ends with the last line in a file of the user, and h
   const places = [asked, 'node:internal/a:1:2', save, `${once}`, handler, `${run}`, asked];
   expect(textOf(thrownAt(places))).toBe(['Error: broken', asked, save, handler].join('\n    at '));
   expect(textOf(thrownAt([`${run}`]))).toBe(`Error: broken\n    at ${run}`);
-});
-
-const trap = () => {
-  throw new Error('a trap');
-};
-
-test.each<[string, unknown]>([
-  ['a getter of stack throws', Object.defineProperty(new Error('x'), 'stack', { get: trap })],
-  ['it is a proxy that throws', new Proxy(new Error('x'), { get: trap, getPrototypeOf: trap })],
-  ['it is an error without a prototype', Object.setPrototypeOf(new Error('x'), null)],
-  ['it shows itself', { toString: trap, toJSON: trap, [inspect.custom]: trap }],
-  ['it is undefined', undefined],
-])('the texts of a thrown value are there and bounded, when %s', (_what, one) => {
-  for (const thrown of [one, new Error('outer', { cause: one }), new AggregateError([one])])
-    for (const text of [textOf(thrown), shown(thrown)]) expect(text).toMatch(/\S/);
-  expect(shown([one, 'x\ny'.repeat(1000)])).toMatch(/^.{1,200}$/);
 });
 
 test.each([

@@ -134,17 +134,6 @@ describeInBrowser('a reader', () => {
     }
   });
 
-  test('drops what is in quarantine, when there is no JavaScript, in two steps', async () => {
-    const { page } = await openTab({ javaScriptEnabled: false });
-    const before = await inspected.service.store.quarantine.size();
-    expect(before).toBeGreaterThan(0);
-    await page.goto(`${inspected.url}/refused`);
-    await page.click('summary:text("Drop…")');
-    await page.click('button:text("for good")');
-    await page.waitForSelector('main:has-text("The quarantine is empty")');
-    expect(await inspected.service.store.quarantine.size()).toBe(0);
-  });
-
   test('sees a channel move across the board, when it becomes idle, without doing anything', async () => {
     const { page } = await openTab();
     await page.goto(`${inspected.url}/channels`);

@@ -72,16 +72,4 @@ describeInBrowser('markup in a notification', () => {
       .replace('QUERY', query);
     await shown(given, names.split(' '));
   });
-
-  test('stands in the form as text, when a link leads to a search for it', async () => {
-    const { page } = await openTab();
-    const query = new URLSearchParams({
-      q: markup('q'),
-      site: markup('s'),
-      resource: `media:${markup('r')}`,
-    });
-    await page.goto(`${inspected.url}/events?${query}`);
-    expect(await page.inputValue('[name=q]')).toBe(markup('q'));
-    expect(await page.evaluate('window.ran')).toBeUndefined();
-  });
 });

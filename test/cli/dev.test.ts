@@ -1,17 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { present } from '../support/only.ts';
+import { startGroup } from '../support/process-group.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
 
 jest.setTimeout(180_000); // several starts of npm and Node on a busy machine
 let copy: string;
 let diary: string;
-let running: ChildProcess | undefined;
 
 beforeAll(() => {
   copy = copyProgram();
@@ -20,28 +19,15 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-afterEach(() => {
-  try {
-    process.kill(-present(running?.pid), 'SIGKILL'); // npm may have ended before the others of its group
-  } catch {
-    // all of them have
-  }
-});
-
-/** Runs a script of npm in a group of its own, as a terminal does. */
+/** Runs a script of npm as a terminal does. */
 function run(
   script: string,
   settings: Readonly<Record<string, string | number>>,
   args: readonly string[] = [],
-): ChildProcess {
+) {
   const texts = Object.entries(settings).map(([name, value]) => [name, String(value)]);
   const env = { ...process.env, ...ofCopies, ...Object.fromEntries(texts) };
-  return spawn('npm', ['run', script, '--', ...args], {
-    cwd: copy,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env,
-  });
+  return startGroup(['npm', 'run', script, '--', ...args], copy, env);
 }
 
 /** Whether a server listens there. */
@@ -54,15 +40,6 @@ async function isOpen(host: string, port: number): Promise<boolean> {
     return false;
   } finally {
     socket.destroy();
-  }
-}
-
-/** Whether all processes of a group have ended. */
-function isGone(group: number): boolean {
-  try {
-    return !process.kill(group, 0);
-  } catch {
-    return true;
   }
 }
 
@@ -112,21 +89,13 @@ async function again(act: () => boolean | Promise<boolean>, check: () => boolean
 /** Runs `npm run dev`, and reads what it prints. */
 async function runDev(args: readonly string[] = [], more: Readonly<Record<string, string>> = {}) {
   const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
-  const child = run('dev', { HOST: '0.0.0.0', PORT, ADMIN_PORT, MOCK_PORT, ...more }, args);
-  running = child;
-  const exited = once(child, 'close');
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk) => {
-      output += chunk;
-    });
-  }
-  const told = (what: string) => output.split(what).length - 1;
+  const { output, kill, gone } = run('dev', { HOST: '0.0.0.0', PORT, ADMIN_PORT, MOCK_PORT, ...more }, args);
+  const told = (what: string) => output().split(what).length - 1;
   const starts = () => told('watch your handlers') + told('dev: serves again');
   await until(() => starts() === 1);
   return {
     ports: [PORT, ADMIN_PORT, MOCK_PORT],
-    output: () => output,
+    output,
     starts,
     /** Saves, and waits until that is seen. */
     async saved(save: () => void): Promise<void> {
@@ -146,10 +115,8 @@ async function runDev(args: readonly string[] = [], more: Readonly<Record<string
     },
     /** Presses Ctrl-C. */
     async interrupt(): Promise<void> {
-      const group = -present(child.pid);
-      process.kill(group, 'SIGINT');
-      await exited;
-      await until(() => isGone(group));
+      kill('SIGINT');
+      await gone();
       for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
     },
   };
@@ -226,17 +193,11 @@ test('npm run dev says once that it does not watch, and serves all the same, whe
 });
 
 // As the button of an editor ends it: a terminal would signal all of them.
-test.each(['dev', 'demo'])(
-  'npm run %s ends and leaves nothing, when npm alone is told to',
-  async (script) => {
-    const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
-    running = run(script, { HOST: '127.0.0.1', PORT, ADMIN_PORT, MOCK_PORT });
-    running.stdout?.resume();
-    running.stderr?.resume();
-    const group = -present(running.pid);
-    while (!(await isOpen('127.0.0.1', ADMIN_PORT))) await pause();
-    running.kill('SIGTERM');
-    await until(() => isGone(group));
-    for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
-  },
-);
+test.each(['dev', 'demo'])('npm run %s leaves nothing, when npm alone is told to end', async (script) => {
+  const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
+  const { child, gone } = run(script, { HOST: '127.0.0.1', PORT, ADMIN_PORT, MOCK_PORT });
+  while (!(await isOpen('127.0.0.1', ADMIN_PORT))) await pause();
+  child.kill('SIGTERM');
+  await gone();
+  for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
+});

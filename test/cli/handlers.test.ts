@@ -1,20 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/base/finding.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { doSteps, HANDLED } from '../support/claiming.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { commandsOf } from '../support/manual.ts';
 import { only, present } from '../support/only.ts';
 import { type CliOptions, callCli, runCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
-jest.setTimeout(90_000); // processes on a busy machine
 
 const run = (args: readonly string[], options: CliOptions = {}) =>
   callCli(['handlers', ...args], {
@@ -29,7 +28,7 @@ test('tells of each kind whether it has a handler, as a table and as JSON', asyn
   expect(stdout).toMatch(/^media_created +yes[\s\S]*^unknown +none: ends as skipped$/m);
   expect(JSON.parse((await run(['--json'], options)).stdout)).toEqual([
     ...kindNames.map((kind) => expect.objectContaining({ kind, handler: true })),
-    { kind: 'unknown', handler: false },
+    { kind: 'unknown', handler: false, subscribers: [] },
   ]);
 });
 
@@ -95,23 +94,18 @@ test('does what docs/handlers.md says, when its commands are typed as they stand
 });
 
 describe('handlers check:', () => {
-  jest.setTimeout(90_000); // processes on a busy machine
-
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const DOOR = join(root, 'src/index.ts');
 
-  let directory: string;
-  beforeEach(async () => {
-    directory = await temporaryDirectory();
-  });
+  const fileOf = directoryForEachTest();
 
   /** Writes files of a project of somebody's own; the first is the module of its handlers. */
   function write(files: Readonly<Record<string, string>>): string {
     for (const [name, text] of Object.entries(files)) {
-      mkdirSync(join(directory, name, '..'), { recursive: true });
-      writeFileSync(join(directory, name), text);
+      mkdirSync(fileOf(`${name}/..`), { recursive: true });
+      writeFileSync(fileOf(name), text);
     }
-    return join(directory, Object.keys(files)[0] ?? '');
+    return fileOf(Object.keys(files)[0]);
   }
 
   /** What a check finds; it must end with `code`. */
@@ -152,15 +146,13 @@ describe('handlers check:', () => {
     expect(detail).toMatch(/src\/handlers\.ts\(3,3\): error TS\d+: .*boolean/);
   });
 
-  test.each([[['events', 'replay', '--all', '--run']], [['handlers']]])(
-    'hookkit %j ends, when the files of handlers leave a timer behind',
-    async (args) => {
-      const store = await desk().store();
-      await store.queue.record(verified({ event: 'media_created' }));
-      const run = await runCli(args, {
-        env: { ...desk().env, HANDLERS: join(import.meta.dirname, 'handlers/ticking.ts') },
-      });
-      expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/./) });
-    },
-  );
+  const commands = [[['events', 'replay', '--all', '--run']], [['handlers']]];
+  test.each(commands)('hookkit %j ends, when the files of handlers leave a timer behind', async (args) => {
+    const store = await desk().store();
+    await store.queue.record(verified({ event: 'media_created' }));
+    const run = await runCli(args, {
+      env: { ...desk().env, HANDLERS: join(import.meta.dirname, 'handlers/ticking.ts') },
+    });
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/./) });
+  });
 });

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { writeNewApp } from '../../src/scaffold/new-app.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { callCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { tsc } from '../support/tools.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const recipes = readdirSync(join(root, 'src/recipes')).map((name) => name.replace(/\.ts$/, ''));
@@ -19,15 +20,12 @@ const FILES = (
   'package.json src/handlers.test.ts src/handlers.ts tsconfig.json'
 ).split(' ');
 
-let folder: string;
-beforeEach(async () => {
-  folder = await temporaryDirectory();
-});
+const fileOf = directoryForEachTest();
 
 /** A clone does not know where npm finds the kit. */
-const init = (...args: readonly string[]) => callCli(['init', '--kit', '1.2.3', ...args], { cwd: folder });
+const init = (...args: readonly string[]) => callCli(['init', '--kit', '1.2.3', ...args], { cwd: fileOf() });
 
-const read = (path: string) => readFileSync(join(folder, path), 'utf8');
+const read = (path: string) => readFileSync(fileOf(path), 'utf8');
 
 function filesIn(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true, recursive: true })
@@ -39,27 +37,27 @@ function filesIn(directory: string): string[] {
 test('init writes an app and says what comes next, when the folder is empty or not there yet', async () => {
   const here = await init();
   expect(here).toMatchObject({ code: 0, stderr: '' });
-  expect(filesIn(folder)).toEqual(FILES);
+  expect(filesIn(fileOf())).toEqual(FILES);
   for (const path of [...FILES, 'npm run dev']) expect(`${here.stdout}\n`).toContain(`  ${path}\n`);
 
   const inside = await init('my receiver/of Mine');
   expect(inside.stdout).toContain("  cd 'my receiver/of Mine'\n  npm install\n");
-  expect(filesIn(join(folder, 'my receiver/of Mine'))).toEqual(FILES);
+  expect(filesIn(fileOf('my receiver/of Mine'))).toEqual(FILES);
   expect(JSON.parse(read('my receiver/of Mine/package.json')).name).toBe('of-mine');
 });
 
 test('init completes package.json and leaves other files alone, when npm or a person has begun', async () => {
   const script = 'echo "Error: no test specified" && exit 1';
   const begun = { name: 'mine', license: 'MIT', type: 'commonjs', scripts: { test: script, start: 'own' } };
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(begun));
-  writeFileSync(join(folder, '.gitignore'), 'mine');
-  symlinkSync('nowhere', join(folder, 'tsconfig.json'));
+  writeFileSync(fileOf('package.json'), JSON.stringify(begun));
+  writeFileSync(fileOf('.gitignore'), 'mine');
+  symlinkSync('nowhere', fileOf('tsconfig.json'));
   const { code, stdout } = await init();
   expect(code).toBe(0);
   expect(stdout).toMatch(/ {2}completed +package\.json\n/);
   for (const path of ['.gitignore', 'tsconfig.json']) expect(stdout).toContain(`  left alone  ${path}\n`);
   expect(stdout).toMatch(/By hand:\n.*script start.*hookkit serve\n.*\.gitignore needs the lines.*data\//);
-  expect(filesIn(folder)).toEqual(FILES.filter((path) => path !== 'tsconfig.json'));
+  expect(filesIn(fileOf())).toEqual(FILES.filter((path) => path !== 'tsconfig.json'));
   expect(read('.gitignore')).toBe('mine');
   const { devDependencies, ...manifest } = JSON.parse(read('package.json'));
   expect(Object.keys(devDependencies)).not.toContain('node');
@@ -73,31 +71,31 @@ test('init completes package.json and leaves other files alone, when npm or a pe
 
 test('init gives a repository with code of its own handlers, a test and scripts, and nothing else', async () => {
   const kept = { name: 'mine', scripts: { test: 'jest' }, dependencies: { express: '5.3.0' } };
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(kept));
-  mkdirSync(join(folder, 'src'));
-  writeFileSync(join(folder, 'src/index.js'), 'mine');
+  writeFileSync(fileOf('package.json'), JSON.stringify(kept));
+  mkdirSync(fileOf('src'));
+  writeFileSync(fileOf('src/index.js'), 'mine');
   expect((await init()).stdout).toMatch(/script test; the kit's is: node --test/);
   const ours = ['handlers.test.ts', 'index.ts', 'package.json'].map((name) => `src/handlers/${name}`);
-  expect(filesIn(folder)).toEqual(['package.json', ...ours, 'src/index.js']);
+  expect(filesIn(fileOf())).toEqual(['package.json', ...ours, 'src/index.js']);
   expect(JSON.parse(read('package.json'))).toEqual({
     ...kept,
     scripts: { test: 'jest', dev: 'hookkit dev', start: 'hookkit serve' },
     dependencies: { express: '5.3.0', 'webhook-receiver-kit': '1.2.3' },
   });
-  writeFileSync(join(folder, ours[1] ?? ''), 'mine');
-  rmSync(join(folder, ours[0] ?? ''));
+  writeFileSync(fileOf(ours[1] ?? ''), 'mine');
+  rmSync(fileOf(ours[0] ?? ''));
   expect((await init()).stdout).toContain('Your handlers stay');
-  expect(filesIn(folder)).toEqual(['package.json', ...ours.slice(1), 'src/index.js']);
+  expect(filesIn(fileOf())).toEqual(['package.json', ...ours.slice(1), 'src/index.js']);
   expect(read(ours[1] ?? '')).toBe('mine');
 });
 
 test('init takes a packed kit into the folder, where its Dockerfile finds it, and no folder as a kit', async () => {
-  writeFileSync(join(folder, 'kit-1.2.3.tgz'), 'packed');
-  expect((await callCli(['init', 'app', '--kit', './kit-1.2.3.tgz'], { cwd: folder })).code).toBe(0);
+  writeFileSync(fileOf('kit-1.2.3.tgz'), 'packed');
+  expect((await callCli(['init', 'app', '--kit', './kit-1.2.3.tgz'], { cwd: fileOf() })).code).toBe(0);
   expect(read('app/kit-1.2.3.tgz')).toBe('packed');
   const { dependencies } = JSON.parse(read('app/package.json'));
   expect(dependencies).toEqual({ 'webhook-receiver-kit': 'file:kit-1.2.3.tgz' });
-  const { code, stderr } = await callCli(['init', 'other', '--kit', './app'], { cwd: folder });
+  const { code, stderr } = await callCli(['init', 'other', '--kit', './app'], { cwd: fileOf() });
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: expect.stringMatching('app is no packed kit.*npm pack'),
@@ -105,13 +103,13 @@ test('init takes a packed kit into the folder, where its Dockerfile finds it, an
 });
 
 test('init says how to begin, when it is run in a clone, and names the recipes, when there is none of that name', async () => {
-  const inClone = await callCli(['init'], { cwd: folder });
+  const inClone = await callCli(['init'], { cwd: fileOf() });
   expect(inClone.code).toBe(2);
   expect(inClone.stderr).toMatch(/npm pack[\s\S]*npx hookkit init\n$/);
   const unknown = await init('--recipe', 'fowrard');
   expect(unknown.code).toBe(2);
   expect(unknown.stderr).toContain(`there is no recipe fowrard; there are ${recipes.join(', ')}`);
-  expect(filesIn(folder)).toEqual([]);
+  expect(filesIn(fileOf())).toEqual([]);
 });
 
 describe('an app', () => {
@@ -139,7 +137,6 @@ describe('an app', () => {
     const { compilerOptions } = JSON.parse(readFileSync(first, 'utf8'));
     const all = { compilerOptions, include: apps.map((app) => `${app}/src`) };
     writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(all));
-    const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
     const args = [tsc, '--singleThreaded', '--pretty', 'false', '--project', place];
     const { stdout } = await run(process.execPath, args, { cwd: place }).catch((error) => error);
     rmSync(join(place, 'example/src/wrong.ts'));

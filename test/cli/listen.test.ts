@@ -1,32 +1,26 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { toLine } from '../../src/replay/recording-lines.ts';
 import { listeningOn } from '../mock/support/listening.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
-import { listeningReceiver } from '../support/listening-receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { startCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
-jest.setTimeout(90_000); // processes on a busy machine
 const start = inspectedForEachTest();
 const READS = 'the-token-of-those-who-read';
 const TOKENS = { ADMIN_TOKEN: 'the-admin-token-of-the-tests', ADMIN_READ_TOKEN: READS };
 
-let directory: string;
 const cleanUps: (() => unknown)[] = [];
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-});
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
-const fileOf = (name: string) => join(directory, name);
+const fileOf = directoryForEachTest();
 const write = (name: string, text: string) => {
   writeFileSync(fileOf(name), text);
   return fileOf(name);
@@ -38,13 +32,13 @@ const record = async ({ service }: Inspected, ...media: readonly string[]) => {
 /** Starts to listen, as a process of its own. */
 function listen(url: string, ...args: readonly string[]) {
   const given = ['listen', '--from', url, '--token-file', write('token', READS), ...args];
-  return startCli(given, { cwd: directory, env: { WEBHOOK_SECRET: 'a-secret-of-dev' } });
+  return startCli(given, { cwd: fileOf(), env: { WEBHOOK_SECRET: 'a-secret-of-dev' } });
 }
 
-async function receiving(...given: Parameters<typeof listeningReceiver>) {
-  const receiver = await listeningReceiver(...given);
+async function receiving(answer: Parameters<typeof startReceiver>[0]) {
+  const receiver = await startReceiver(answer);
   cleanUps.push(() => receiver.close());
-  return { ...receiver, media: () => receiver.taken.map(({ body }) => body.media_id) };
+  return receiver;
 }
 
 test('prints what came since a time and then comes, up to a limit, a line each or recordings, and goes on by the cursor', async () => {
@@ -92,7 +86,7 @@ test('sends each on to a receiver in order, and misses none and repeats the last
 test('sends again what is not taken before the next, and a Ctrl-C keeps the cursor before it', async () => {
   const inspected = await start({}, TOKENS);
   let status = 503;
-  const { url, media } = await receiving(({ media_id }) => (media_id === 'b' ? { status } : {}));
+  const { url, media } = await receiving((_number, { media_id }) => (media_id === 'b' ? { status } : {}));
   await record(inspected, 'a', 'b', 'c');
   const args = ['--to', url, '--after', 'start', '--cursor-file', fileOf('cursor')];
   const refused = listen(inspected.url, ...args);
@@ -164,15 +158,12 @@ test('asks for fewer events, when an answer does not end, and closes its connect
 test.each([
   ['answer', '$(id)', page('1-1')],
   ['event', '1-1', page('`id`')],
-])(
-  'ends with 1 and prints no cursor to paste, when that of an %s has another form',
-  async (_, cursor, body) => {
-    const listening = await listenTo((_req, res) => void res.setHeader('X-Cursor', cursor).end(body));
-    const { code, stdout, stderr } = await listening.ended;
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/cursor/)]);
-    expect(stderr).not.toMatch(/--after|\bid\b/);
-  },
-);
+])('ends with 1 and prints no cursor to paste, when that of an %s is odd', async (_, cursor, body) => {
+  const listening = await listenTo((_req, res) => void res.setHeader('X-Cursor', cursor).end(body));
+  const { code, stdout, stderr } = await listening.ended;
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/cursor/)]);
+  expect(stderr).not.toMatch(/--after|\bid\b/);
+});
 
 test('ends with 1, when the token or the cursor is refused, or no secret signs, and shows no token', async () => {
   const inspected = await start({}, TOKENS);

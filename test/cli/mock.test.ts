@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { controlCatalogue, defaultTokens } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { ask } from '../mock/support/api.ts';
-import { startReceiver } from '../mock/support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { runCli, startCli } from '../support/run-cli.ts';
 
 test('hookkit mock says what it is, where it listens, its credentials and routes, then a line for each attempt, without its token, and ends with 0', async () => {
@@ -43,4 +43,4 @@ test('shows every kind handled and the forged one refused, when run once, and en
   expect(stdout).toMatch(/^media_created, delivered again +200 duplicate .* ok$/m);
   expect(stdout).toMatch(/fails twice\) +200 accepted +handled +3 .* ok$/m);
   expect(stdout).toMatch(/^channel_active, the older, late +200 accepted +skipped .* ok$/m);
-}, 60_000);
+});

@@ -1,36 +1,32 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { openStore } from '../../src/store/open.ts';
 import { claimOne, HANDLED } from '../support/claiming.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
+import { openAsOther } from '../support/engine.ts';
 import { commandsOf } from '../support/manual.ts';
 import { createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { callCli } from '../support/run-cli.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
-let directory: string;
+const fileOf = directoryForEachTest();
 let from: string;
-const open = (url: string) => openStore({ DATABASE_URL: url, clock: systemClock, threads: false });
 beforeEach(async () => {
-  directory = await temporaryDirectory();
-  from = `sqlite:${join(directory, 'from.db')}`;
-  const store = await open(from);
+  from = `sqlite:${fileOf('from.db')}`;
+  const store = await openAsOther(from);
   await store.secrets.add('webhook-1', 'its secret');
   await store.queue.record(verified());
   await store.close();
 });
 
 test('moves every table and prints what both have, refuses while a program uses the database, and every command refuses the former one', async () => {
-  const store = await open(from);
+  const store = await openAsOther(from);
   await store.quarantine.add({ ...verified({ media_id: 'q' }), token: 'x.y.z', source: '::1' }, 1_000_000);
   const claim = await claimOne(store);
   await store.queue.saveStep({ ...claim, ...{ name: 'step', result: '1' } });
   await store.queue.settle(claim, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
   const move = () =>
-    callCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], { cwd: directory });
+    callCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], { cwd: fileOf() });
   expect(await move()).toMatchObject({ code: 1, stderr: expect.stringContaining('other programs use') });
   await store.close();
   const moved = await move();
@@ -38,7 +34,7 @@ test('moves every table and prints what both have, refuses while a program uses 
   expect(moved.stdout).toMatch(/^table +rows +checksum from +checksum to\n/);
   expect(moved.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
   expect(moved.stderr).toMatch(/^moved, and equal on both sides: start the receivers/);
-  const to = await open(`sqlite:${join(directory, 'new/to.db')}`);
+  const to = await openAsOther(`sqlite:${fileOf('new/to.db')}`);
   const ofEvent = [
     await to.queue.attempts({ id: claim.id }),
     await to.queue.steps({ id: claim.id }),
@@ -47,7 +43,7 @@ test('moves every table and prints what both have, refuses while a program uses 
   const there = [...ofEvent, await to.secrets.live(), await to.quarantine.entries()];
   expect(there.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1]);
   await to.close();
-  const former = await callCli(['events', 'list'], { cwd: directory, env: { DATABASE_URL: from } });
+  const former = await callCli(['events', 'list'], { cwd: fileOf(), env: { DATABASE_URL: from } });
   expect(former).toMatchObject({ code: 1, stdout: '' });
   expect(former.stderr).toMatch(/everything in \S+from\.db was moved to another database/);
 });
@@ -70,15 +66,15 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
 
   test('does as docs/scaling.md says, when its commands are typed', async () => {
     const [move = ''] = commandsOf('scaling.md', 'Move a database', 1);
-    mkdirSync(join(directory, 'data'));
+    mkdirSync(fileOf('data'));
     for (const file of ['receiver.db', 'receiver.db.key'])
-      copyFileSync(join(directory, file.replace('receiver', 'from')), join(directory, 'data', file));
+      copyFileSync(fileOf(file.replace('receiver', 'from')), fileOf(`data/${file}`));
     const { url, env } = await empty();
     const args = move
       .replace('npx hookkit ', '')
       .replace(/postgres:\S+/, url)
       .split(' ');
-    const done = await callCli(args, { cwd: directory, env });
+    const done = await callCli(args, { cwd: fileOf(), env });
     expect(done.code).toBe(0);
     expect(done.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
   });

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { EventFilter } from '../../src/store/event-store.ts';
@@ -14,8 +14,6 @@ import { startProxy } from '../support/proxy.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 import { handlers as failing } from './handlers/failing.ts';
-
-jest.setTimeout(90_000); // shells on a busy machine
 
 /** What the doctor finds of the server of tests, which does not wait for its disk. */
 const OF_TEST_SERVER = /^FAIL +durability .*\n/gm;
@@ -143,26 +141,23 @@ function canBeNobody(): boolean {
 }
 
 // The service has its database in a file.
-testOfFiles(
-  'works as written, when the user of the service has no home and can write to its state alone',
-  async () => {
-    const { operator, installation } = here;
-    const commands = operating('Run it with systemd', 2);
-    if (!canBeNobody()) return;
-    for (const command of commands) expect(command).toMatch(/^runuser -u receiver -- node bin\/hookkit\.js /);
-    operator.here.set('runuser -u receiver', 'runuser -u nobody');
-    chmodSync(installation.directory, 0o755);
-    const state = join(installation.directory, 'state');
-    execFileSync('install', ['-d', '-o', 'nobody', '-m', '700', state]);
-    operator.configure({ DATABASE_URL: `sqlite:${join(state, 'receiver.db')}` });
-    const make = 'printf %s a-secret-of-a-webhook | runuser -u nobody -- node bin/hookkit.js';
-    await operator.type(`${make} webhooks import --id 2yW4KmiG`);
-    const [doctor = '', list = ''] = commands;
-    expect((await operator.type(doctor)).stdout).toMatch(/^ok +secrets .*: 1$/m);
-    await operator.type('npx hookkit secrets rekey'); // as root
-    expect((await operator.type(list)).stdout).toContain('2yW4KmiG');
-  },
-);
+testOfFiles('works as written, when its user has no home and can write to its state alone', async () => {
+  const { operator, installation } = here;
+  const commands = operating('Run it with systemd', 2);
+  if (!canBeNobody()) return;
+  for (const command of commands) expect(command).toMatch(/^runuser -u receiver -- node bin\/hookkit\.js /);
+  operator.here.set('runuser -u receiver', 'runuser -u nobody');
+  chmodSync(installation.directory, 0o755);
+  const state = join(installation.directory, 'state');
+  execFileSync('install', ['-d', '-o', 'nobody', '-m', '700', state]);
+  operator.configure({ DATABASE_URL: `sqlite:${join(state, 'receiver.db')}` });
+  const make = 'printf %s a-secret-of-a-webhook | runuser -u nobody -- node bin/hookkit.js';
+  await operator.type(`${make} webhooks import --id 2yW4KmiG`);
+  const [doctor = '', list = ''] = commands;
+  expect((await operator.type(doctor)).stdout).toMatch(/^ok +secrets .*: 1$/m);
+  await operator.type('npx hookkit secrets rekey'); // as root
+  expect((await operator.type(list)).stdout).toContain('2yW4KmiG');
+});
 
 test('takes what the provider sends, when a webhook is registered as written', async () => {
   const { operator, installation, happen, handled, examine } = here;
@@ -249,22 +244,19 @@ test('loses nothing, when the wrong secret was imported and the right one follow
 });
 
 // The key is in a file.
-testOfFiles(
-  'changes the key beside a running server, which goes on, when it is done as written',
-  async () => {
-    const { operator, serve, register, happen, handled } = here;
-    await serve();
-    await register();
-    const file = join(operator.directory, 'data', 'receiver.db.key');
-    const before = readFileSync(file, 'utf8');
-    const [rekey = ''] = operating('Change the key', 1);
-    expect((await operator.type(rekey)).stdout).toContain('sealed under the new key');
-    expect(readFileSync(file, 'utf8')).not.toBe(before);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    await happen(2);
-    await handled(2);
-  },
-);
+testOfFiles('changes the key beside a running server, which goes on, when done as written', async () => {
+  const { operator, serve, register, happen, handled } = here;
+  await serve();
+  await register();
+  const file = join(operator.directory, 'data', 'receiver.db.key');
+  const before = readFileSync(file, 'utf8');
+  const [rekey = ''] = operating('Change the key', 1);
+  expect((await operator.type(rekey)).stdout).toContain('sealed under the new key');
+  expect(readFileSync(file, 'utf8')).not.toBe(before);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await happen(2);
+  await handled(2);
+});
 
 // test/store/postgres/check-server.test.ts has what is checked of a server.
 testOfFiles('finds what the page says that it checks, when the doctor is called as written', async () => {
@@ -280,66 +272,60 @@ testOfFiles('finds what the page says that it checks, when the doctor is called 
 });
 
 // What is backed up is a file.
-testOfFiles(
-  'is as it was at the backup and goes on from there, when backed up under traffic and restored as written',
-  async () => {
-    const { operator, installation, register, happen, count, handled } = here;
-    operator.configure({ LEASE_MS: '500' }); // what was running at the backup runs again after that
-    const service = await operator.start('npm start');
-    await register();
-    const traffic = startTraffic(installation.mock, SITE);
-    await eventually('something is recorded', async () => (await count()) > 0);
-    const commands = operating('Back up and restore', 8);
-    const [makeDirectories = '', copy = '', copyKey = '', ...restore] = commands;
-    for (const command of [makeDirectories, copy, copyKey]) await operator.type(command);
-    await traffic.stop();
-    await handled(traffic.count);
-    await service.stop();
+testOfFiles('is as it was at the backup and goes on, when backed up and restored as written', async () => {
+  const { operator, installation, register, happen, count, handled } = here;
+  operator.configure({ LEASE_MS: '500' }); // what was running at the backup runs again after that
+  const service = await operator.start('npm start');
+  await register();
+  const traffic = startTraffic(installation.mock, SITE);
+  await eventually('something is recorded', async () => (await count()) > 0);
+  const commands = operating('Back up and restore', 8);
+  const [makeDirectories = '', copy = '', copyKey = '', ...restore] = commands;
+  for (const command of [makeDirectories, copy, copyKey]) await operator.type(command);
+  await traffic.stop();
+  await handled(traffic.count);
+  await service.stop();
 
-    const [remove = '', database = '', key = '', doctor = '', start = ''] = restore;
-    for (const command of [remove, database, key]) await operator.type(command);
-    const restored = await count();
-    expect(restored).toBeGreaterThan(0);
-    expect((await operator.type(doctor)).stdout).not.toMatch(/^FAIL/m);
-    await operator.start(start);
-    await happen(2); // the restored secrets verify
-    expect(refusals(installation.mock)).toEqual([]);
-    await handled(restored + 2);
-  },
-);
+  const [remove = '', database = '', key = '', doctor = '', start = ''] = restore;
+  for (const command of [remove, database, key]) await operator.type(command);
+  const restored = await count();
+  expect(restored).toBeGreaterThan(0);
+  expect((await operator.type(doctor)).stdout).not.toMatch(/^FAIL/m);
+  await operator.start(start);
+  await happen(2); // the restored secrets verify
+  expect(refusals(installation.mock)).toEqual([]);
+  await handled(restored + 2);
+});
 
 // What moves is a file.
-testOfFiles(
-  'refuses nothing and has the history, when moved to another host as written while notifications come',
-  async () => {
-    const { operator: old, installation, register, count, handled } = here;
-    const service = await old.start('npm start');
-    const id = await register();
-    const next = await operatorAt(installation, 'new');
-    next.here.set('2yW4KmiG', id).set('https://new.host', next.url);
-    const traffic = startTraffic(installation.mock, SITE, 10);
-    await eventually('something is recorded', async () => (await count()) > 0);
+testOfFiles('refuses nothing and has the history, when moved under traffic as written', async () => {
+  const { operator: old, installation, register, count, handled } = here;
+  const service = await old.start('npm start');
+  const id = await register();
+  const next = await operatorAt(installation, 'new');
+  next.here.set('2yW4KmiG', id).set('https://new.host', next.url);
+  const traffic = startTraffic(installation.mock, SITE, 10);
+  await eventually('something is recorded', async () => (await count()) > 0);
 
-    const commands = operating('Move to another host', 9);
-    const [makeDirectory = '', copy = '', send = '', sendSettings = '', ...onNew] = commands;
-    for (const command of [makeDirectory, copy, send, sendSettings]) await old.type(command);
-    const [ci = '', offline = '', start = '', update = '', doctor = ''] = onNew;
-    await next.type(ci);
-    expect((await next.type(offline)).stdout).not.toMatch(/^FAIL/m);
-    await next.start(start);
-    const there = await testDatabase(join(next.directory, 'data'));
-    const moved = await countOf(there);
-    expect(moved).toBeGreaterThan(0);
-    await next.type(update);
-    expect((await next.type(doctor)).stdout).toContain(`${next.url}/webhooks/media reaches the receiver`);
-    await traffic.stop();
+  const commands = operating('Move to another host', 9);
+  const [makeDirectory = '', copy = '', send = '', sendSettings = '', ...onNew] = commands;
+  for (const command of [makeDirectory, copy, send, sendSettings]) await old.type(command);
+  const [ci = '', offline = '', start = '', update = '', doctor = ''] = onNew;
+  await next.type(ci);
+  expect((await next.type(offline)).stdout).not.toMatch(/^FAIL/m);
+  await next.start(start);
+  const there = await testDatabase(join(next.directory, 'data'));
+  const moved = await countOf(there);
+  expect(moved).toBeGreaterThan(0);
+  await next.type(update);
+  expect((await next.type(doctor)).stdout).toContain(`${next.url}/webhooks/media reaches the receiver`);
+  await traffic.stop();
 
-    expect(refusals(installation.mock)).toEqual([]);
-    expect(await countOf(there)).toBeGreaterThan(moved);
-    await handled(await count());
-    await service.stop();
-  },
-);
+  expect(refusals(installation.mock)).toEqual([]);
+  expect(await countOf(there)).toBeGreaterThan(moved);
+  await handled(await count());
+  await service.stop();
+});
 
 test('goes on where it was, when it is updated and started again as written', async () => {
   const { operator, installation, serve, register, happen, handled, examine } = here;
@@ -376,40 +362,35 @@ test('is reached and sees who sends, when it stands behind a proxy as written', 
 });
 
 // What shrinks is a file.
-testOfFiles(
-  'removes what is old and knows it still, when RETENTION_DAYS is set, and shrinks the file as written',
-  async () => {
-    const { operator, installation, database, serve, register, happen, count, handled } = here;
-    const service = await serve();
-    await register();
-    await happen(5);
-    await handled(5);
-    await service.stop();
-    const sqlite = 'UPDATE events SET ended_at = ended_at - 91 * 86400000';
-    await database.execute({ sqlite, postgres: '' });
+testOfFiles('removes what is old, knows it still, and shrinks the file, when done as written', async () => {
+  const { operator, installation, database, serve, register, happen, count, handled } = here;
+  const service = await serve();
+  await register();
+  await happen(5);
+  await handled(5);
+  await service.stop();
+  const sqlite = 'UPDATE events SET ended_at = ended_at - 91 * 86400000';
+  await database.execute({ sqlite, postgres: '' });
 
-    const again = await serve({ RETENTION_DAYS: '90' });
-    const isPruned = async () =>
-      (await again.store.queue.search({ filter: {}, stretch: { limit: 5 } })).events.every(
-        ({ body }) => !body,
-      );
-    await eventually('the old ones are pruned', isPruned);
-    expect(await count()).toBe(5);
-    const [first] = installation.mock.deliveries();
-    installation.mock.redeliver(first?.id ?? '');
-    await installation.mock.settled();
-    expect(installation.mock.deliveries().at(-1)?.attempts[0]?.answer?.body).toContain('"duplicate"');
+  const again = await serve({ RETENTION_DAYS: '90' });
+  const isPruned = async () =>
+    (await again.store.queue.search({ filter: {}, stretch: { limit: 5 } })).events.every(({ body }) => !body);
+  await eventually('the old ones are pruned', isPruned);
+  expect(await count()).toBe(5);
+  const [first] = installation.mock.deliveries();
+  installation.mock.redeliver(first?.id ?? '');
+  await installation.mock.settled();
+  expect(installation.mock.deliveries().at(-1)?.attempts[0]?.answer?.body).toContain('"duplicate"');
 
-    const [doctor = '', size = '', shrink = '', start = ''] = operating('Keep the database small', 4);
-    await operator.type(doctor);
-    expect((await operator.type(size)).stdout).toMatch(/^\S+\tdata\/receiver\.db$/m);
-    await again.stop();
-    await operator.type(shrink);
-    expect(start).toBe('npm start');
-    await serve();
-    expect(await count()).toBe(5);
-  },
-);
+  const [doctor = '', size = '', shrink = '', start = ''] = operating('Keep the database small', 4);
+  await operator.type(doctor);
+  expect((await operator.type(size)).stdout).toMatch(/^\S+\tdata\/receiver\.db$/m);
+  await again.stop();
+  await operator.type(shrink);
+  expect(start).toBe('npm start');
+  await serve();
+  expect(await count()).toBe(5);
+});
 
 test('is handled after all, when an event died, its cause is put right, and it is replayed as written', async () => {
   const { operator, serve, register, happen, count, handled } = here;

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const key = readFileSync(`${here.path}.key`, 'utf8').trim();
   const known = [FALLBACK, WRONG, BAD_API_SECRET, BAD_KEY, here.mock.apiSecret, secret, key];
   secrets = [...known, ...here.provider.secrets];
-}, 120_000);
+});
 afterAll(() => here.dispose());
 
 test('no command and no log line has a secret or a token in it', () => {

@@ -75,19 +75,16 @@ test('a command ends by itself, when it has looked at a database or changed it, 
 });
 
 const MISTAKE = /with \S+\/other\.env has 1 mistake:\n {2}PORT: "eighty"/;
-test.each(['serve', 'status'])(
-  'of hookkit %s, a file of settings is named with its mistakes, and the environment goes before it, on stderr, but in the log of a server that no terminal shows, with 2',
-  async (command) => {
-    const args = [command, '--env-file=other.env'];
-    const options = { cwd: directory, env: { LOG_LEVEL: 'silent' } };
-    const shown = { code: 2, stdout: '', stderr: expect.stringMatching(MISTAKE) };
-    expect(await callCli(args, { ...options, isTTY: true })).toEqual(shown);
-    const hidden = await callCli(args, options);
-    if (command === 'status') return expect(hidden).toEqual(shown);
-    expect(hidden).toMatchObject({ code: 2, stderr: '' });
-    expect(refusalIn(hidden)).toMatch(MISTAKE);
-  },
-);
+test.each(['serve', 'status'])('mistakes in a file of settings end hookkit %s with 2', async (command) => {
+  const args = [command, '--env-file=other.env'];
+  const options = { cwd: directory, env: { LOG_LEVEL: 'silent' } };
+  const shown = { code: 2, stdout: '', stderr: expect.stringMatching(MISTAKE) };
+  expect(await callCli(args, { ...options, isTTY: true })).toEqual(shown);
+  const hidden = await callCli(args, options);
+  if (command === 'status') return expect(hidden).toEqual(shown);
+  expect(hidden).toMatchObject({ code: 2, stderr: '' });
+  expect(refusalIn(hidden)).toMatch(MISTAKE);
+});
 
 test('--dev means the database of dev, whatever DATABASE_URL says', async () => {
   const env = { DATABASE_URL: 'sqlite:./receiver.db', DEV_DATABASE_URL: 'sqlite:./own.db' };
@@ -95,14 +92,11 @@ test('--dev means the database of dev, whatever DATABASE_URL says', async () => 
   expect((await run(['events', 'list', '--dev'], env)).stderr).toContain('./own.db');
 });
 
-test.each(['serve', 'dev --restarted'])(
-  'handlers that do not load end hookkit %s with 1, with file and line',
-  async (command) => {
-    const ended = await run(command.split(' '), { HANDLERS: join(directory, 'throws.ts') });
-    expect(ended.code).toBe(1);
-    expect(refusalIn(ended)).toMatch(/throws\.ts does not load:\n.*broken at load\n.*throws\.ts:1/);
-  },
-);
+test.each(['serve', 'dev --restarted'])('handlers that do not load end %s with 1', async (command) => {
+  const ended = await run(command.split(' '), { HANDLERS: join(directory, 'throws.ts') });
+  expect(ended.code).toBe(1);
+  expect(refusalIn(ended)).toMatch(/throws\.ts does not load:\n.*broken at load\n.*throws\.ts:1/);
+});
 
 const isOld = (path: string) =>
   existsSync(path) && Number(/\d+/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[0]) < 24;

@@ -26,23 +26,19 @@ const pod = deployment.spec.template.spec;
 const RECEIVERS = ['receiver-1', 'receiver-2', 'receiver-3'];
 const SECRETS = { SECRETS_KEY: SECRETS_KEY.toString('base64'), ADMIN_TOKEN: 'an-admin-token-of-this-test' };
 
-test.each(RECEIVERS)(
-  'takes all of .env, and wins with what is valid, when deploy/compose/ starts %s',
-  (name) => {
-    const { environment: given, ...service } = services[name];
-    expect(service).toMatchObject({ env_file: '.env', mem_limit: '1g', ulimits: { nofile: 65536 } });
-    expect(service).not.toHaveProperty('ports');
-    const config = parseConfig({ ...given, ...SECRETS });
-    expect(config).toMatchObject({ TRUST_PROXY: 1, PORT: 3000, ADMIN_PORT: 3001, INSTANCE_NAME: name });
-    for (const host of [name, '172.18.0.5', '127.0.0.1'])
-      expect(isOwnHost(`${host}:3001`, config)).toBe(true);
-    expect(isOwnHost('elsewhere:3001', config)).toBe(false);
-    expect(given.INSTANCES).toBe(String(RECEIVERS.length));
-    // Whoever reads the file, the process list or `docker inspect` of the image finds no password; without one, nothing starts.
-    for (const secret of ['PGPASSWORD', ...Object.keys(SECRETS)])
-      expect(given[secret]).toMatch(/^\$\{\w+:\?\}$/);
-  },
-);
+test.each(RECEIVERS)('takes all of .env, and adds what is valid, when compose.yaml starts %s', (name) => {
+  const { environment: given, ...service } = services[name];
+  expect(service).toMatchObject({ env_file: '.env', mem_limit: '1g', ulimits: { nofile: 65536 } });
+  expect(service).not.toHaveProperty('ports');
+  const config = parseConfig({ ...given, ...SECRETS });
+  expect(config).toMatchObject({ TRUST_PROXY: 1, PORT: 3000, ADMIN_PORT: 3001, INSTANCE_NAME: name });
+  for (const host of [name, '172.18.0.5', '127.0.0.1']) expect(isOwnHost(`${host}:3001`, config)).toBe(true);
+  expect(isOwnHost('elsewhere:3001', config)).toBe(false);
+  expect(given.INSTANCES).toBe(String(RECEIVERS.length));
+  // Whoever reads the file, the process list or `docker inspect` of the image finds no password; without one, nothing starts.
+  for (const secret of ['PGPASSWORD', ...Object.keys(SECRETS)])
+    expect(given[secret]).toMatch(/^\$\{\w+:\?\}$/);
+});
 
 test('names the same receivers, and keeps short logs of all, when both files of deploy/compose/ are compared', () => {
   const upstream = [...shipped('nginx.conf').matchAll(/^ {2}server (receiver-\d):3000 /gm)];
@@ -233,12 +229,10 @@ describeWith('nginx', 'nginx in front of a receiver, with the file in deploy/ngi
     expect((await nginx.ask(PATH, sized(600))).status).toBe(200);
   });
 
-  test.each(['/', '/readyz', '/metrics', '/api/stats', `${PATH}/`, `${PATH}x`])(
-    'leads to nothing else, when %s is asked for',
-    async (path) => {
+  test('leads to nothing else, when other paths are asked for', async () => {
+    for (const path of ['/', '/readyz', '/metrics', '/api/stats', `${PATH}/`, `${PATH}x`])
       expect((await nginx.ask(path)).status).toBe(404);
-    },
-  );
+  });
 
   test('says that nothing was recorded, and when to try again, when the receiver is away', async () => {
     await inspected.dispose();

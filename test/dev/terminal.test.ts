@@ -6,6 +6,7 @@ import { logFormat } from '../../src/base/log.ts';
 import { replayLast } from '../../src/dev/keys.ts';
 import { prettyLog } from '../../src/dev/pretty-log.ts';
 import { tellingEnds } from '../../src/dev/stage.ts';
+import { defineHandlers } from '../../src/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { hostileIn, SPOOF } from '../support/hostile-text.ts';
 import { logLines } from '../support/log-lines.ts';
@@ -16,17 +17,14 @@ import { runService } from '../support/running-service.ts';
 test('r has the last events handled again, R their steps too, and each end is told behind the lines of its handler', async () => {
   const { log, entries } = logLines();
   let [runs, steps] = [0, 0];
-  const handlers = tellingEnds(
-    {
-      async media_available(_event, ctx) {
-        await ctx.once('step', () => void steps++);
-        runs++;
-        log.info('its own line');
-      },
+  const media = defineHandlers({
+    async media_available(_event, ctx) {
+      await ctx.once('step', () => void steps++);
+      runs++;
+      log.info('its own line');
     },
-    log,
-  );
-  const service = await runService(handlers);
+  });
+  const service = await runService(tellingEnds({ handlers: media }, log).handlers);
   await deliver(service.url, bodyOf(1));
   for (const [options, expected] of [
     [undefined, [1, 1]],

@@ -182,15 +182,12 @@ test('the inspector links to /app/, which leads to the first page, unless the ap
   expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="app/"');
 });
 
-test('pages and start read what handlers left in ctx.state, of one resource and of all', async () => {
+test('pages read what handlers left in ctx.state, of one resource and of all', async () => {
   const app = defineApp({
-    start: ({ states, state }) => ({ app: { all: () => states('media', 'seen'), state } }),
     handlers: {
       media_available: (event, ctx) => ctx.state.set('seen', event.event_time),
     },
-    routes(router, { app, states, state }) {
-      router.get('/start/all', async (_req, res) => void res.json(await Array.fromAsync(app.all())));
-      router.get('/start/one', async (_req, res) => void res.json(await app.state('media:second')));
+    routes(router, { states, state }) {
       router.get('/all', async (_req, res) => void res.json(await Array.fromAsync(states('media', 'seen'))));
       router.get('/one', async (_req, res) => void res.json(await state('media:second')));
     },
@@ -200,27 +197,22 @@ test('pages and start read what handlers left in ctx.state, of one resource and 
   for (const media_id of ids) await deliver(notification({ media_id }));
   await settled();
   const value = notification().event_time;
-  for (const page of [`${url}/app`, `${url}/app/start`]) {
-    expect(await (await fetch(`${page}/all`)).json()).toEqual(
-      ids.map((id) => ({ resource: `media:${id}`, value })),
-    );
-    expect(await (await fetch(`${page}/one`)).json()).toEqual({ seen: value });
-  }
+  const all = ids.map((id) => ({ resource: `media:${id}`, value }));
+  expect(await (await fetch(`${url}/app/all`)).json()).toEqual(all);
+  expect(await (await fetch(`${url}/app/one`)).json()).toEqual({ seen: value });
 });
 
-test.each(['serve', 'handlers try --kind media_created --media 1'])(
-  'hookkit %s names every setting of the app that is missing or wrong, shows none, and ends with 2',
-  async (command) => {
-    const env = { HANDLERS: APP, CRM_TOKEN: 'not-long' };
-    const run = await runCli(command.split(' '), { env });
-    expect(run.code).toBe(2);
-    const told = command === 'serve' ? refusalIn(run) : run.stderr;
-    expect(told).toMatch(
-      /^(hookkit: )?the environment.* has 2 mistakes:\n {2}CRM_URL: is not set\n {2}CRM_TOKEN: the given value \(not shown\) is not valid: .*\n?$/,
-    );
-    expect(told).not.toContain('not-long');
-  },
-);
+const commands = ['serve', 'handlers try --kind media_created --media 1'];
+test.each(commands)('hookkit %s names each wrong setting, shows none, and ends with 2', async (command) => {
+  const env = { HANDLERS: APP, CRM_TOKEN: 'not-long' };
+  const run = await runCli(command.split(' '), { env });
+  expect(run.code).toBe(2);
+  const told = command === 'serve' ? refusalIn(run) : run.stderr;
+  expect(told).toMatch(
+    /^(hookkit: )?the environment.* has 2 mistakes:\n {2}CRM_URL: is not set\n {2}CRM_TOKEN: the given value \(not shown\) is not valid: .*\n?$/,
+  );
+  expect(told).not.toContain('not-long');
+});
 
 describe('commands that run handlers', () => {
   const desk = deskForEachTest();

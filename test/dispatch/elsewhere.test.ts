@@ -54,16 +54,13 @@ test('no event misses the one instance with its handler for ten minutes, when fi
 test.each([
   ['no instance has its handler', {}, ['media_updated'], 'skipped'],
   ['a later kit knows its kind', { event: 'media_exploded' }, ['media_exploded'], 'pending'],
-])(
-  'an event is given back only for an instance that can take it, when %s',
-  async (_, members, kinds, status) => {
-    const { record, start, event } = stage();
-    await live(0, kinds);
-    const id = await record(members);
-    await start({}, own);
-    expect(await event(id)).toMatchObject({ status });
-  },
-);
+])('an event is given back only for one that can take it, when %s', async (_, members, kinds, status) => {
+  const { record, start, event } = stage();
+  await live(0, kinds);
+  const id = await record(members);
+  await start({}, own);
+  expect(await event(id)).toMatchObject({ status });
+});
 
 test('an event that the other instance does not take is skipped after ten minutes, whatever it asked for before, and again after a replay', async () => {
   const { store, record, start, event, outcomes } = stage();

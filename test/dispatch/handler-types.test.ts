@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { tsc } from '../support/tools.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
 /** In characters, the path included. */
 const LONGEST_ERROR = 300;
@@ -89,10 +88,10 @@ const rightApps = {
     });`,
   'handlers elsewhere': `
     const media = defineHandlers<{ crm: Crm }>({ async media_available(event, ctx) { await ctx.app.crm.post(event.media_id); } });
-    const tracks = defineHandlers({ track_created() {} });
+    const tracks = defineHandlers<{ page: string }>({ track_created() {} });
     export const app = defineApp({
       settings,
-      start: ({ settings: { CRM_URL } }) => ({ app: { crm: new Crm(CRM_URL) } }),
+      start: ({ settings: { CRM_URL } }) => ({ app: { crm: new Crm(CRM_URL), page: '/1' } }),
       handlers: combineHandlers(media, tracks),
     });`,
   'nothing shared': `
@@ -115,6 +114,11 @@ const wrongApps = [
     'handlers expect something else',
     "defineApp({ start: () => ({ app: { crm: new Crm('') } }), handlers: defineHandlers<{ pool: string }>({}) })",
     'pool',
+  ],
+  [
+    'one file expects more',
+    'defineApp({ start: () => ({ app: { a: 1 } }), handlers: combineHandlers(defineHandlers<{ a: 1 }>({}), defineHandlers<{ chat: 1 }>({})) })',
+    'chat',
   ],
   [
     'nothing opens what handlers expect',

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { combineHandlers, defineApp, defineHandlers, type Handlers } from '../../src/dispatch/handler.ts';
+import { combineHandlers, defineHandlers } from '../../src/dispatch/handler.ts';
 import { fail, parseReturned, retry, skip } from '../../src/dispatch/outcome.ts';
 import { runStateOf } from '../../src/dispatch/resource-state.ts';
 
@@ -12,17 +12,6 @@ describe('combineHandlers', () => {
     const media = defineHandlers({ media_created: nothing, media_deleted: async () => skip('no') });
     const rest = defineHandlers({ channel_idle: nothing, unknown: nothing });
     expect(combineHandlers(media, rest)).toEqual({ ...media, ...rest });
-  });
-
-  test('expects of ctx.app what all files expect together', () => {
-    const page = defineHandlers<{ cms: string }>({ media_created: nothing });
-    const alarm = defineHandlers<{ chat: number }>({ unknown: nothing });
-    const start = () => ({ app: { cms: 'https://cms.test', chat: 7 } });
-    const inPlace = combineHandlers(page, alarm, { channel_idle: (_event, ctx) => skip(ctx.id) });
-    expect(defineApp({ start, handlers: inPlace }).handlers).toBe(inPlace);
-    // @ts-expect-error: the app lacks what `alarm` expects
-    const tooLittle: Handlers<{ cms: string }> = combineHandlers(page, alarm);
-    expect(Object.keys(tooLittle)).toEqual(['media_created', 'unknown']);
   });
 
   test('throws, when two files handle one kind, and names it', () => {
@@ -38,23 +27,19 @@ const DAYS_30 = 30 * 86_400_000;
 const given = (value: unknown) => value as never;
 
 describe('skip, retry and fail', () => {
-  test.each([undefined, null, 5, { a: 1 }, new Error('x'), Symbol('s'), Buffer.from('b')])(
-    'throw, when the reason is %p, which is no string, with an error that says what it may be',
-    (reason) => {
-      const error = /reason of (skip|fail|retry)\(\) must be a string, and this handler gave /;
-      for (const make of [skip, fail, (why: never) => retry({ reason: why })])
-        expect(() => make(given(reason))).toThrow(error);
-    },
-  );
+  const reasons = [undefined, null, 5, { a: 1 }, new Error('x'), Symbol('s'), Buffer.from('b')];
+  test.each(reasons)('throw, when the reason is %p, with an error that says what it may be', (reason) => {
+    const error = /reason of (skip|fail|retry)\(\) must be a string, and this handler gave /;
+    for (const make of [skip, fail, (why: never) => retry({ reason: why })])
+      expect(() => make(given(reason))).toThrow(error);
+  });
 
-  test.each([Number.NaN, -1, 999, DAYS_30 + 1, Number.POSITIVE_INFINITY, '60000', 5n, null, new Date()])(
-    'throw, when after is %p, with an error that says what came and what it may be',
-    (after) => {
-      expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
-        /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
-      );
-    },
-  );
+  const times = [Number.NaN, -1, 999, DAYS_30 + 1, Number.POSITIVE_INFINITY, '60000', 5n, null, new Date()];
+  test.each(times)('throw, when after is %p, with an error that says what it may be', (after) => {
+    expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
+      /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
+    );
+  });
 });
 
 describe('the return value of a handler', () => {
@@ -154,15 +139,12 @@ test('only what changed is stored, in the end, and nothing can be changed after 
   expect(() => state.delete('a')).toThrow(/the handler has ended/);
 });
 
-test.each(['', 'x'.repeat(201), 42, undefined, '\ud800', 'a\0b'])(
-  'a name is refused, when it is %j',
-  (name) => {
-    const { state } = runStateOf(RESOURCE, []);
-    const given = name as string;
-    for (const work of [() => state.get(given), () => state.set(given, 1), () => state.delete(given)])
-      expect(work).toThrow(/the name of a value of ctx.state must be a string of 1 to 200 characters/);
-  },
-);
+test.each(['', 'x'.repeat(201), 42, undefined, '\ud800', 'a\0b'])('the name %j is refused', (name) => {
+  const { state } = runStateOf(RESOURCE, []);
+  const given = name as string;
+  for (const work of [() => state.get(given), () => state.set(given, 1), () => state.delete(given)])
+    expect(work).toThrow(/the name of a value of ctx.state must be a string of 1 to 200 characters/);
+});
 
 test('a resource takes 64 KB, names included, and not a byte more; what is deleted or replaced makes room again', () => {
   const { state } = runStateOf(RESOURCE, [{ name: 'other', value: '1' }]); // six bytes

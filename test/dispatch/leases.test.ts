@@ -70,39 +70,40 @@ describe('leases that have run out are left to those that may still renew them',
     return { id, other };
   }
 
-  test('for a renewal interval after an error of the store', async () => {
+  type Another = Awaited<ReturnType<typeof withOneRunOut>>['other'];
+  test.each<[string, (other: Another) => Promise<void>]>([
+    [
+      'an error of the store',
+      async ({ intercept }) => {
+        intercept('work', away);
+        await stage().pass(2000);
+        intercept('work', () => {});
+      },
+    ],
+    [
+      'a stall, as by SIGSTOP',
+      async () => {
+        const { clock, quiet } = stage();
+        clock.leap(clock.now() + LEASE_MS); // every timer comes late
+        await quiet();
+      },
+    ],
+    [
+      'the start',
+      async ({ kill }) => {
+        const { clock, start } = stage();
+        kill();
+        clock.leap(clock.now() + LEASE_MS);
+        await start({ media_available() {} });
+      },
+    ],
+  ])('for a renewal interval after %s', async (_, happen) => {
     const { id, other } = await withOneRunOut();
     const { pass, event } = stage();
-    other.intercept('work', away);
-    await pass(2000);
-    other.intercept('work', () => {});
+    await happen(other);
     await pass(LEASE_MS / 3 - 2000);
     expect(await event(id)).toMatchObject({ status: 'running' });
-    await pass(5000);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-  });
-
-  test('for a renewal interval after a stall, as by SIGSTOP', async () => {
-    const { id } = await withOneRunOut();
-    const { clock, quiet, pass, event } = stage();
-    clock.leap(clock.now() + LEASE_MS); // every timer comes late
-    await quiet();
-    await pass(LEASE_MS / 3 - 1000);
-    expect(await event(id)).toMatchObject({ status: 'running' });
-    await pass(5000);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
-  });
-
-  test('for a renewal interval after the start', async () => {
-    const { clock, record, start, pass, event } = stage();
-    const id = await record();
-    const { kill } = await start({ media_available: new HeldHandler().handle });
-    kill();
-    clock.leap(clock.now() + 2 * LEASE_MS);
-    await start({ media_available() {} });
-    await pass(LEASE_MS / 3 - 1000);
-    expect(await event(id)).toMatchObject({ status: 'running' });
-    await pass(5000);
+    await pass(6000);
     expect(await event(id)).toMatchObject({ status: 'handled' });
   });
 

@@ -1,93 +1,59 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
 import { callCli, startCli } from '../support/run-cli.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-let directory: string;
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-});
+const fileOf = directoryForEachTest();
 
 const tell = () => {};
 
-/** Loads a module with this text. */
+/** Loads a module that exports this. */
 function load(text: string) {
-  const file = join(directory, 'mine.mjs');
-  writeFileSync(file, text);
+  const file = fileOf('mine.mjs');
+  writeFileSync(file, `export const ${text}`);
   return loadApp({ HANDLERS: file }, tell);
 }
 
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' }, tell);
   expect(Object.keys(handlers)).toHaveLength(13);
-  const env = { HANDLERS: './test/scenarios/handlers/none.ts' };
-  const { stdout } = await callCli(['handlers', '--json'], { cwd: directory, env });
+  const env = { HANDLERS: './test/cli/handlers/failing.ts' };
+  const { stdout } = await callCli(['handlers', '--json'], { cwd: fileOf(), env });
   expect(JSON.parse(stdout)[0]).toMatchObject({ kind: 'media_created', handler: false });
 });
 
 test.each([
-  ['export const handler = {};', 'has no object `handlers`'],
+  ['handler = {};', 'has no object `handlers`'],
+  ['handlers = { media_avaliable() {} };', 'has a handler for media_avaliable, but the kinds are '],
+  ['handlers = { media_available: true };', 'has a handler for media_available that is no function'],
+  ['handlers = {', 'does not load'],
+  ['x = null; throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
+  ['handlers = Promise.resolve({});', 'has no object `handlers`'],
+  ['app = (async () => ({ handlers: {} }))();', 'has an app with no object `handlers`'],
+  ['app = { handlers: Promise.resolve({}) };', 'has an app with no object `handlers`'],
+  ['app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
+  ['app = { route() {}, handlers: {} };', 'has an app with a member route, but its members are '],
+  ['app = { handlers: { media_avaliable() {} } };', 'has an app with a handler for media_avaliable'],
+  ['app = { handlers: {}, settings: { URL: 1 } };', 'has an app whose settings are no zod object'],
+  ['app = { handlers: {}, limits: { cms: 2 } };', 'has an app with a limit for cms, but '],
   [
-    'export const handlers = { media_avaliable() {} };',
-    'has a handler for media_avaliable, but the kinds are ',
-  ],
-  [
-    'export const handlers = { media_available: true };',
-    'has a handler for media_available that is no function',
-  ],
-  ['export const handlers = {', 'does not load'],
-  ['throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
-  ['export const handlers = Promise.resolve({});', 'has no object `handlers`'],
-  ['export const app = (async () => ({ handlers: {} }))();', 'has an app with no object `handlers`'],
-  ['export const app = { handlers: Promise.resolve({}) };', 'has an app with no object `handlers`'],
-  ['export const app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
-  [
-    'export const app = { route() {}, handlers: {} };',
-    'has an app with a member route, but its members are settings,',
-  ],
-  [
-    'export const app = { handlers: { media_avaliable() {} } };',
-    'has an app with a handler for media_avaliable',
-  ],
-  [
-    'export const app = { handlers: {}, settings: { URL: 1 } };',
-    'has an app whose settings are no zod object',
-  ],
-  ['export const app = { handlers: {}, limits: { cms: 2 } };', 'has an app with a limit for cms, but'],
-  [
-    'export const app = { handlers: {}, limits: { cms: { most: 2 } } };',
+    'app = { handlers: {}, limits: { cms: { most: 2 } } };',
     'has an app with a limit without a list of kinds',
   ],
+  ['app = { handlers: {}, limits: { unknown: 0 } };', 'has an app with a limit of 0 for unknown: it must be'],
   [
-    'export const app = { handlers: {}, limits: { unknown: 0 } };',
-    'has an app with a limit of 0 for unknown: it must be',
-  ],
-  [
-    "export const app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
+    "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
     'has an app with two limits for unknown',
-  ],
-  ['export const app = { handlers: {}, subscribers: [1] };', 'has a subscriber 0: a name has'],
-  [
-    'export const app = { handlers: {}, subscribers: { search: {} } };',
-    'has a subscriber search with no object `handlers`',
-  ],
-  [
-    'export const app = { handlers: {}, subscribers: { search: { handlers: {}, routes() {} } } };',
-    'has a subscriber search with a member routes, but its members are handlers, limits',
-  ],
-  [
-    'export const app = { handlers: {}, subscribers: { search: { handlers: { media_avaliable() {} } } } };',
-    'has a subscriber search with a handler for media_avaliable, but',
   ],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({
       code: 'HANDLERS_UNUSABLE',
-      message: expect.stringContaining(`${join(directory, 'mine.mjs')} ${reason}`),
+      message: expect.stringContaining(`${fileOf('mine.mjs')} ${reason}`),
     }),
   );
 });
@@ -96,7 +62,7 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
   const copy = copyProgram();
   const run = () =>
     execFileSync(process.execPath, [join(copy, 'bin/hookkit.js'), 'handlers', '--json'], options);
-  const options = { cwd: directory, encoding: 'utf8', env: { PATH: process.env.PATH, ...ofCopies } } as const;
+  const options = { cwd: fileOf(), encoding: 'utf8', env: { PATH: process.env.PATH, ...ofCopies } } as const;
   const taken = () =>
     JSON.parse(run()).flatMap((row: { kind: string; handler: boolean }) => (row.handler ? [row.kind] : []));
   try {
@@ -113,9 +79,9 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
 
 test('a server says what it waits for, when the file of its handlers or its start does not end', async () => {
   const serve = async (name: string, text: string) => {
-    const HANDLERS = join(directory, name);
+    const HANDLERS = fileOf(name);
     writeFileSync(HANDLERS, text);
-    const DATABASE_URL = `sqlite:${join(directory, `${name}.db`)}`;
+    const DATABASE_URL = `sqlite:${fileOf(`${name}.db`)}`;
     const serving = startCli(['serve'], { env: { HANDLERS, PORT: '0', ADMIN_PORT: '0', DATABASE_URL } });
     await serving.says('still waiting');
     serving.kill('SIGKILL');
@@ -130,11 +96,8 @@ test('a server says what it waits for, when the file of its handlers or its star
   expect(start).toMatch(/"msg":"after 5 s, still waiting for the start of the app"/);
 });
 
-test.each(['none.ts', 'src/handlers'])(
-  'handlers that are no file, as %s, are refused with what to name',
-  async (HANDLERS) => {
-    const told =
-      /^there is no file \S+\/(none.ts|handlers)\. Name the module .* begins at \S+\. npx hookkit init/;
-    await expect(loadApp({ HANDLERS }, tell)).rejects.toThrow(told);
-  },
-);
+test.each(['none.ts', 'src/handlers'])('handlers of no file, as %s, are refused', async (HANDLERS) => {
+  const told =
+    /^there is no file \S+\/(none.ts|handlers)\. Name the module .* begins at \S+\. npx hookkit init/;
+  await expect(loadApp({ HANDLERS }, tell)).rejects.toThrow(told);
+});

@@ -45,21 +45,6 @@ describe('ctx.once', () => {
     expect(runs).toBe(2);
   });
 
-  test('runs its step again, when that threw or the process died before the result was stored', async () => {
-    const { record, start, pass, event } = stage();
-    const id = await record();
-    let runs = 0;
-    const { handlers } = doing((ctx) =>
-      ctx.once('announce', () => {
-        if (++runs === 1) throw new Error('no connection');
-      }),
-    );
-    await start(handlers);
-    await pass(3000);
-    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
-    expect(runs).toBe(2);
-  });
-
   test('throws, when the step is under way or done in this run; it may be called again where it threw, and by another event', async () => {
     const { record, start } = stage();
     await record();
@@ -82,20 +67,17 @@ describe('ctx.once', () => {
     ['a BigInt', () => 1n, /serialize a BigInt/],
     ['a function', () => () => 1, /is no JSON value/],
     ['more than a megabyte', () => 'x'.repeat(MOST_BYTES - 1), /takes 1048577 bytes as JSON/],
-  ])(
-    'ends the event as dead, and stores no state, when a step gives %s: a retry would run it again',
-    async (_, result, error) => {
-      const { store, record, start, event } = stage();
-      const id = await record();
-      const { handlers } = doing((ctx) => {
-        ctx.state.set('a', 1);
-        return ctx.once('announce', result as () => unknown).catch(() => undefined);
-      });
-      await start(handlers);
-      expect(await event(id)).toMatchObject({ status: 'dead', lastError: expect.stringMatching(error) });
-      expect(await store.queue.state({ resource: 'media:media-1' })).toEqual([]);
-    },
-  );
+  ])('ends its event as dead, and stores no state, when a step gives %s', async (_, result, error) => {
+    const { store, record, start, event } = stage();
+    const id = await record();
+    const { handlers } = doing((ctx) => {
+      ctx.state.set('a', 1);
+      return ctx.once('announce', result as () => unknown).catch(() => undefined);
+    });
+    await start(handlers);
+    expect(await event(id)).toMatchObject({ status: 'dead', lastError: expect.stringMatching(error) });
+    expect(await store.queue.state({ resource: 'media:media-1' })).toEqual([]);
+  });
 
   test.each([
     ['', () => 1, /string of 1 to 200 characters/],
@@ -138,26 +120,24 @@ test('a handler that returns while a step still runs has failed, whatever it ret
   expect({ ran, results }).toEqual({ ran: [1], results: ['charged'] });
 });
 
-describe('while the store does not answer', () => {
-  test.each(['step', 'saveStep'] as const)(
-    'a step waits for it, when %s fails, and runs once in one attempt',
-    async (method) => {
-      const { record, start, pass, event, logged } = stage();
-      let runs = 0;
-      const { handlers } = doing((ctx) => ctx.once('announce', () => ++runs));
-      const { intercept } = await start(handlers);
-      let left = 4;
-      intercept(method, () => {
-        if (left-- > 0) away();
-      });
-      const id = await record();
-      await pass(10_000);
-      expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
-      expect(runs).toBe(1);
-      expect(logged('the store does not answer; trying again')).toMatchObject([{ event: id }]);
-    },
-  );
-});
+test.each(['step', 'saveStep'] as const)(
+  'a step waits for the store, when %s fails, and runs once',
+  async (method) => {
+    const { record, start, pass, event, logged } = stage();
+    let runs = 0;
+    const { handlers } = doing((ctx) => ctx.once('announce', () => ++runs));
+    const { intercept } = await start(handlers);
+    let left = 4;
+    intercept(method, () => {
+      if (left-- > 0) away();
+    });
+    const id = await record();
+    await pass(10_000);
+    expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
+    expect(runs).toBe(1);
+    expect(logged('the store does not answer; trying again')).toMatchObject([{ event: id }]);
+  },
+);
 
 test('ctx tells id, attempt, replay, late and time of receipt, and its log names the event', async () => {
   const { clock, store, record, start, pass, logged } = stage();
@@ -188,20 +168,17 @@ test('ctx tells id, attempt, replay, late and time of receipt, and its log names
   });
 });
 
-test.each([true, false])(
-  'a step does not begin, and throws, after the end of its handler or its lease: %s',
-  async (holds) => {
-    let ran = 0;
-    const queue = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
-    const { signal } = new AbortController();
-    const { once, end } = onceOf({ lease: 'l', subscriber: '', resource: 'media:m', seq: 1 }, signal, {
-      store: { queue },
-      clock: new VirtualClock(),
-    });
-    if (holds) await end();
-    await expect(once('late', () => ++ran)).rejects.toThrow(
-      /step "late" of ctx.once has ended .*: it does not run/,
-    );
-    expect(ran).toBe(0);
-  },
-);
+test.each([true, false])('no step begins after the end of its handler or lease: %s', async (holds) => {
+  let ran = 0;
+  const queue = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
+  const { signal } = new AbortController();
+  const { once, end } = onceOf({ lease: 'l', subscriber: '', resource: 'media:m', seq: 1 }, signal, {
+    store: { queue },
+    clock: new VirtualClock(),
+  });
+  if (holds) await end();
+  await expect(once('late', () => ++ran)).rejects.toThrow(
+    /step "late" of ctx.once has ended .*: it does not run/,
+  );
+  expect(ran).toBe(0);
+});

@@ -27,16 +27,14 @@ async function untilEnd(id: string, ms: number): Promise<void> {
 
 const failing = defineHandlers({ media_available: () => Promise.reject(new Error('the shop is down')) });
 
-describe('the pauses between attempts', () => {
-  test('are between half and all of what doubles with each attempt, up to RETRY_CAP_MS', () => {
-    for (const drawn of [0, 0.3, 0.999]) {
-      const pauses = [1, 2, 3, 12, 13, 1000].map((attempt) =>
-        pauseMs(attempt, { ...POLICY, random: () => drawn }),
-      );
-      const longest = [1000, 2000, 4000, 2_048_000, HOUR_MS, HOUR_MS];
-      expect(pauses).toEqual(longest.map((ms) => Math.ceil(ms * (0.5 + drawn / 2))));
-    }
-  });
+test('the pauses between attempts are between half and all of what doubles with each attempt, up to RETRY_CAP_MS', () => {
+  for (const drawn of [0, 0.3, 0.999]) {
+    const pauses = [1, 2, 3, 12, 13, 1000].map((attempt) =>
+      pauseMs(attempt, { ...POLICY, random: () => drawn }),
+    );
+    const longest = [1000, 2000, 4000, 2_048_000, HOUR_MS, HOUR_MS];
+    expect(pauses).toEqual(longest.map((ms) => Math.ceil(ms * (0.5 + drawn / 2))));
+  }
 });
 
 test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS attempts, with its error, and runs no more', async () => {
@@ -160,24 +158,21 @@ test.each<[string, Required<Handlers>['media_available'], Record<string, unknown
   ['fail says so', () => fail('never'), {}, 'never', 1],
   ['a step cannot be stored', (_, ctx) => ctx.once('a', () => 1n), {}, 'step "a" of ctx.once has run', 1],
   ['its payload is not valid', () => {}, { media_id: undefined }, 'invalid payload: media_id', 1],
-])(
-  'onDead is called once with an event that is dead, when %s',
-  async (_, handler, members, error, attempts) => {
-    const { store, record, start, pass, event } = stage();
-    const id = await record(members);
-    const { told, app } = telling();
-    const statuses: (string | undefined)[] = [];
-    const onDead = async (...given: unknown[]) => {
-      app.onDead(...given);
-      statuses.push((await store.queue.event({ id }))?.status);
-    };
-    await start({ media_available: handler }, {}, { ...app, onDead });
-    await pass(120_000);
-    const notification = JSON.parse((await event(id)).body ?? '');
-    const dead = { id, error: expect.stringContaining(error), attempts };
-    expect({ told, statuses }).toEqual({ told: [[notification, dead, 'the app']], statuses: ['dead'] });
-  },
-);
+])('onDead is called once with a dead event, when %s', async (_, handler, members, error, attempts) => {
+  const { store, record, start, pass, event } = stage();
+  const id = await record(members);
+  const { told, app } = telling();
+  const statuses: (string | undefined)[] = [];
+  const onDead = async (...given: unknown[]) => {
+    app.onDead(...given);
+    statuses.push((await store.queue.event({ id }))?.status);
+  };
+  await start({ media_available: handler }, {}, { ...app, onDead });
+  await pass(120_000);
+  const notification = JSON.parse((await event(id)).body ?? '');
+  const dead = { id, error: expect.stringContaining(error), attempts };
+  expect({ told, statuses }).toEqual({ told: [[notification, dead, 'the app']], statuses: ['dead'] });
+});
 
 test('onDead is called once with an event that was lost to five crashes, by the process that finds it', async () => {
   const { record, start, pass } = stage();

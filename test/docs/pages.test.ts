@@ -81,12 +81,9 @@ describe('the picture of the life of an event', () => {
     expect([...shown].toSorted()).toEqual([...STATUSES, 'quarantine'].toSorted());
   });
 
-  test.each(['handled', 'skipped', 'dead', 'dismissed'])(
-    'leads from %s back to pending, as a replay does',
-    (status) => {
-      expect(states).toMatch(new RegExp(`${status} --> pending: .*replay`));
-    },
-  );
+  test.each(['handled', 'skipped', 'dead', 'dismissed'])('leads from %s back to pending', (status) => {
+    expect(states).toMatch(new RegExp(`${status} --> pending: .*replay`));
+  });
 });
 
 test('the page says where a new command, kind, metric, store and page go, and decisions name files, by paths that are there', () => {

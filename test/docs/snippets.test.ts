@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
@@ -13,9 +12,9 @@ import { listeningOn } from '../mock/support/listening.ts';
 import { present } from '../support/only.ts';
 import { copyProgram } from '../support/program-copy.ts';
 import { snippetsOf } from '../support/snippets.ts';
+import { tsc } from '../support/tools.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
 /** Every TypeScript block of every page; it becomes a file of src/handlers/. */
 const snippets = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).flatMap(snippetsOf);
@@ -84,33 +83,28 @@ describe('the TypeScript of README and docs', () => {
   });
 });
 
-describe('the handler of', () => {
-  test('the README makes one page and waits until it is built, when the CMS is down at first', async () => {
-    const calls: string[] = [];
-    const keys = new Set<unknown>();
-    const cms: RequestListener = (req, res) => {
-      calls.push(`${req.method} ${req.url}`);
-      if (req.method === 'POST') keys.add(req.headers['idempotency-key']);
-      const failed = calls.length === 1 ? 503 : calls.length === 3 ? 404 : 200;
-      res.writeHead(failed).end(JSON.stringify({ url: `http://${req.headers.host}/pages/1` }));
-    };
-    await standIn(cms, async (url) => {
-      const { media } = await load('README.md', { 'https://cms.example': url });
-      await using kit = await testReceiver({ handlers: media as Handlers });
-      await kit.deliver('media_available', { media_id: 'media001' });
-      await kit.settled();
-      expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
-      expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
-      expect([...keys]).toEqual(['media001']);
-      const published = kit.log().filter(({ msg }) => msg === 'published');
-      expect(published).toMatchObject([{ page: `${url}/pages/1` }]);
-      const reasons = (await kit.attempts()).map(({ outcome, error }) => [outcome, error]);
-      expect(reasons[0]).toEqual([
-        'error',
-        expect.stringMatching(/^Error: the CMS answered 503\n.*readme-md/),
-      ]);
-      expect(reasons[1]).toEqual(['retry', 'the page is not built yet']);
-    });
+test('the handler of the README makes one page and waits until it is built, when the CMS is down at first', async () => {
+  const calls: string[] = [];
+  const keys = new Set<unknown>();
+  const cms: RequestListener = (req, res) => {
+    calls.push(`${req.method} ${req.url}`);
+    if (req.method === 'POST') keys.add(req.headers['idempotency-key']);
+    const failed = calls.length === 1 ? 503 : calls.length === 3 ? 404 : 200;
+    res.writeHead(failed).end(JSON.stringify({ url: `http://${req.headers.host}/pages/1` }));
+  };
+  await standIn(cms, async (url) => {
+    const { media } = await load('README.md', { 'https://cms.example': url });
+    await using kit = await testReceiver({ handlers: media as Handlers });
+    await kit.deliver('media_available', { media_id: 'media001' });
+    await kit.settled();
+    expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
+    expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
+    expect([...keys]).toEqual(['media001']);
+    const published = kit.log().filter(({ msg }) => msg === 'published');
+    expect(published).toMatchObject([{ page: `${url}/pages/1` }]);
+    const reasons = (await kit.attempts()).map(({ outcome, error }) => [outcome, error]);
+    expect(reasons[0]).toEqual(['error', expect.stringMatching(/^Error: the CMS answered 503\n.*readme-md/)]);
+    expect(reasons[1]).toEqual(['retry', 'the page is not built yet']);
   });
 });
 

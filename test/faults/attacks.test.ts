@@ -76,29 +76,26 @@ const MOST_MIB = 256;
 test.each([
   ['public', '/webhooks/media'],
   ['admin', '/sign-in'],
-])(
-  `the %s listener cuts bodies off that come in tiny pieces, and the process stays within its memory, when ${CONNECTIONS} send them`,
-  async (listener, path) => {
-    const NODE_OPTIONS = `--max-old-space-size=${MOST_MIB}`;
-    const service = await startLoaded({ ...database().env, ADMIN_TOKEN, NODE_OPTIONS });
-    const port = listener === 'admin' ? Number(new URL(adminOf(service)).port) : portOf(service);
-    const form = 'Content-Type: application/x-www-form-urlencoded';
-    const head = postText(
-      path,
-      ['Authorization: Bearer x', 'Transfer-Encoding: chunked', form],
-      '',
-      'keep-alive',
-    );
-    const pieces = chunked(...Array<string>(4000).fill('a')).slice(0, -5); // it does not end
-    const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => rawConnection(port)));
-    for (const { write } of connections) write(head.replace('localhost', '127.0.0.1') + pieces);
-    const answers = await Promise.all(connections.map(({ closed }) => closed));
-    expect(answers).toEqual(Array(CONNECTIONS).fill(''));
-    expect(await isAcknowledged(service, 1)).toBe(true);
-    process.stdout.write(`${listener}: RSS ${rssOf(service)} MiB after bodies in tiny pieces\n`);
-    await service.stop();
-  },
-);
+])('the %s listener cuts off bodies in tiny pieces, and stays within its memory', async (listener, path) => {
+  const NODE_OPTIONS = `--max-old-space-size=${MOST_MIB}`;
+  const service = await startLoaded({ ...database().env, ADMIN_TOKEN, NODE_OPTIONS });
+  const port = listener === 'admin' ? Number(new URL(adminOf(service)).port) : portOf(service);
+  const form = 'Content-Type: application/x-www-form-urlencoded';
+  const head = postText(
+    path,
+    ['Authorization: Bearer x', 'Transfer-Encoding: chunked', form],
+    '',
+    'keep-alive',
+  );
+  const pieces = chunked(...Array<string>(4000).fill('a')).slice(0, -5); // it does not end
+  const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => rawConnection(port)));
+  for (const { write } of connections) write(head.replace('localhost', '127.0.0.1') + pieces);
+  const answers = await Promise.all(connections.map(({ closed }) => closed));
+  expect(answers).toEqual(Array(CONNECTIONS).fill(''));
+  expect(await isAcknowledged(service, 1)).toBe(true);
+  process.stdout.write(`${listener}: RSS ${rssOf(service)} MiB after bodies in tiny pieces\n`);
+  await service.stop();
+});
 
 const EVENTS = 300_000;
 /** What `docker stop` gives a process. */

@@ -70,11 +70,8 @@ inRepository.each([
   },
 );
 
-inRepository(
-  "a command that is to run somebody's own handlers does, so that the tests above would tell",
-  () => {
-    const media = ['--kind', 'media_created', '--media', 'UUhbHm6C'];
-    expect(run(process.execPath, 'bin/hookkit.js', 'handlers', 'try', ...media).code).toBe(0);
-    expect(trace()).toMatch(/^loaded by .*\nmedia_created by .* handlers try .*\n$/);
-  },
-);
+inRepository("a command that is to run somebody's own handlers does, or no test would tell", () => {
+  const media = ['--kind', 'media_created', '--media', 'UUhbHm6C'];
+  expect(run(process.execPath, 'bin/hookkit.js', 'handlers', 'try', ...media).code).toBe(0);
+  expect(trace()).toMatch(/^loaded by .*\nmedia_created by .* handlers try .*\n$/);
+});

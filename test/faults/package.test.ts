@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -14,7 +14,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { exchangeManifest } from '../../pack/clone-manifest.ts';
 import { eventually } from '../support/eventually.ts';
-import { endAfterSuite } from '../support/left-behind.ts';
+import { startGroup } from '../support/process-group.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 jest.setTimeout(600_000);
@@ -56,36 +56,20 @@ function mustRunIn(cwd: string, command: string, more?: NodeJS.ProcessEnv): stri
   return stdout + stderr;
 }
 
-/** Starts a command that goes on, in a group of its own, as a terminal gives it one. */
+/** Starts a command that goes on. */
 function startIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
-  const child = spawn(command, { shell: true, cwd, env: { ...env, ...more }, detached: true });
-  const group = -(child.pid ?? 0);
-  const isThere = () => {
-    try {
-      return process.kill(group, 0);
-    } catch {
-      return false;
-    }
-  };
-  const forget = endAfterSuite(() => isThere() && process.kill(group, 'SIGKILL'));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk;
-    });
-  }
+  const { output, kill, gone } = startGroup(['sh', '-c', command], cwd, { ...env, ...more });
   return {
-    output: () => output,
+    output,
     /** Resolves with the first group of what the output, from a place on, matches. */
     async printed(what: RegExp, from = 0): Promise<string> {
-      await eventually(`${command} prints ${what}`, () => what.test(output.slice(from)));
-      return what.exec(output.slice(from))?.[1] ?? '';
+      await eventually(`${command} prints ${what}`, () => what.test(output().slice(from)));
+      return what.exec(output().slice(from))?.[1] ?? '';
     },
     /** Interrupts all of the group, as Ctrl-C does, until nothing of it is left. */
     async interrupt(): Promise<void> {
-      process.kill(group, 'SIGINT');
-      await eventually(`nothing of ${command} is left`, () => !isThere());
-      forget();
+      kill('SIGINT');
+      await gone();
     },
   };
 }
@@ -128,82 +112,71 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
-withPackages(
-  'the package holds what runs, and the clone is what it was, when npm has packed after one that was killed',
-  () => {
-    const sources = packed.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
-    expect(sources.filter((path) => !/^(templates|dist\/recipes)\//.test(path))).toEqual([]);
-    expect(sources.length).toBeGreaterThan(5);
-    expect(
-      packed.filter((path) => /^(src|test|pack|node_modules)\/|^bench\/.*\.ts$|^dist\/handlers\//.test(path)),
-    ).toEqual([]);
-    expect(packed.filter((path) => /\.test\.[jt]s$/.test(path) && !path.startsWith('templates/'))).toEqual(
-      [],
-    );
-    expect(packed).toEqual(
-      expect.arrayContaining([
-        'LICENSE',
-        'README.md',
-        '.env.example',
-        'docs/handlers.md',
-        'dist/index.d.ts',
-        'dist/store/sqlite/thread.js',
-        'dist/inspector/assets/inspector.css',
-        'dist/inspector/views/layout.eta',
-        'dist/recipes/forward.ts',
-        'templates/app/gitignore',
-      ]),
-    );
-    const own = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
-    expect(readFileSync(join(project, 'package.json'), 'utf8')).toBe(own('package.json'));
-    expect(['dist', 'package.json.clone'].filter((name) => existsSync(join(project, name)))).toEqual([]);
-  },
-);
+withPackages('the package holds what runs, and the clone is as it was, after a pack that was killed', () => {
+  const sources = packed.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
+  expect(sources.filter((path) => !/^(templates|dist\/recipes)\//.test(path))).toEqual([]);
+  expect(sources.length).toBeGreaterThan(5);
+  expect(
+    packed.filter((path) => /^(src|test|pack|node_modules)\/|^bench\/.*\.ts$|^dist\/handlers\//.test(path)),
+  ).toEqual([]);
+  expect(packed.filter((path) => /\.test\.[jt]s$/.test(path) && !path.startsWith('templates/'))).toEqual([]);
+  expect(packed).toEqual(
+    expect.arrayContaining([
+      'LICENSE',
+      'README.md',
+      '.env.example',
+      'docs/handlers.md',
+      'dist/index.d.ts',
+      'dist/store/sqlite/thread.js',
+      'dist/inspector/assets/inspector.css',
+      'dist/inspector/views/layout.eta',
+      'dist/recipes/forward.ts',
+      'templates/app/gitignore',
+    ]),
+  );
+  const own = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+  expect(readFileSync(join(project, 'package.json'), 'utf8')).toBe(own('package.json'));
+  expect(['dist', 'package.json.clone'].filter((name) => existsSync(join(project, name)))).toEqual([]);
+});
 
-withPackages(
-  'init writes an app there, with whatever Node the system has, and its tests pass at once',
-  async () => {
-    const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
-    const said = mustRunIn(app, 'npx hookkit init');
-    expect(said).toContain('npm install\n');
-    mustRunIn(app, 'npm install');
-    expect(mustRunIn(app, 'npx hookkit --version')).toContain(version);
-    expect(mustRunIn(app, 'npm test')).toMatch(/pass 2\n.*fail 0\n/);
-    expect(mustRunIn(app, 'npx tsc')).toBe('');
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'));
-    expect(dependencies).toEqual({ 'webhook-receiver-kit': `file:${basename(tarball)}` });
-    expect('node' in devDependencies).toBe(isOld);
-    writeFileSync(join(place, 'package.json'), '{');
-    expect(runIn(app, 'npx hookkit init ..').stderr).toMatch(/^hookkit: cannot read \S+package\.json: /m);
-    rmSync(join(place, 'package.json'));
-    expect(readdirSync(join(app, 'node_modules/.cache'))).toContain('hookkit');
-  },
-);
+withPackages('init writes an app there, with any Node of the system, and its tests pass', async () => {
+  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+  const said = mustRunIn(app, 'npx hookkit init');
+  expect(said).toContain('npm install\n');
+  mustRunIn(app, 'npm install');
+  expect(mustRunIn(app, 'npx hookkit --version')).toContain(version);
+  expect(mustRunIn(app, 'npm test')).toMatch(/pass 2\n.*fail 0\n/);
+  expect(mustRunIn(app, 'npx tsc')).toBe('');
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'));
+  expect(dependencies).toEqual({ 'webhook-receiver-kit': `file:${basename(tarball)}` });
+  expect('node' in devDependencies).toBe(isOld);
+  writeFileSync(join(place, 'package.json'), '{');
+  expect(runIn(app, 'npx hookkit init ..').stderr).toMatch(/^hookkit: cannot read \S+package\.json: /m);
+  rmSync(join(place, 'package.json'));
+  expect(readdirSync(join(app, 'node_modules/.cache'))).toContain('hookkit');
+});
 
-withPackages(
-  'the doors have types, so that a misspelt kind or member is an error, when the app is compiled',
-  async () => {
-    const wrong = join(app, 'src/wrong.ts');
-    const lines = [
-      "import { defineHandlers } from 'webhook-receiver-kit';",
-      "import { MockProvider } from 'webhook-receiver-kit/mock';",
-      "import { StatusesClient } from 'webhook-receiver-kit/provider';",
-      "import { testReceiver } from 'webhook-receiver-kit/testing';",
-      'export const misspelt = defineHandlers({ media_avaliable() {} });',
-      'export const unknown = defineHandlers({ media_available: (event) => void event.thumbnail_id });',
-      "export const mock = MockProvider.start({ port: 'any' });",
-      'export const statuses = new StatusesClient(1);',
-      'export const kit = testReceiver({ handlers: 1 });',
-    ];
-    writeFileSync(wrong, lines.join('\n'));
-    const { stdout } = runIn(app, 'npx tsc --pretty false');
-    rmSync(wrong);
-    const places = [...stdout.matchAll(/^src\/wrong\.ts\((\d+),\d+\): error/gm)].map(([, line]) =>
-      Number(line),
-    );
-    expect(places).toEqual([5, 6, 7, 8, 9]);
-  },
-);
+withPackages('the doors have types: a misspelt kind or member is an error in the app', async () => {
+  const wrong = join(app, 'src/wrong.ts');
+  const lines = [
+    "import { defineHandlers } from 'webhook-receiver-kit';",
+    "import { MockProvider } from 'webhook-receiver-kit/mock';",
+    "import { StatusesClient } from 'webhook-receiver-kit/provider';",
+    "import { testReceiver } from 'webhook-receiver-kit/testing';",
+    'export const misspelt = defineHandlers({ media_avaliable() {} });',
+    'export const unknown = defineHandlers({ media_available: (event) => void event.thumbnail_id });',
+    "export const mock = MockProvider.start({ port: 'any' });",
+    'export const statuses = new StatusesClient(1);',
+    'export const kit = testReceiver({ handlers: 1 });',
+  ];
+  writeFileSync(wrong, lines.join('\n'));
+  const { stdout } = runIn(app, 'npx tsc --pretty false');
+  rmSync(wrong);
+  const places = [...stdout.matchAll(/^src\/wrong\.ts\((\d+),\d+\): error/gm)].map(([, line]) =>
+    Number(line),
+  );
+  expect(places).toEqual([5, 6, 7, 8, 9]);
+});
 
 /** What a module of the app prints. */
 async function printedBy(code: string): Promise<string> {
@@ -211,10 +184,8 @@ async function printedBy(code: string): Promise<string> {
   return runIn(app, `'${process.execPath}' script.mjs`).stdout;
 }
 
-withPackages(
-  'the kit is imported by its name and its doors alone, and the first one loads few files',
-  async () => {
-    const doors = await printedBy(`
+withPackages('the kit is imported by its name and doors alone, and the first loads few files', async () => {
+  const doors = await printedBy(`
     import { registerHooks } from 'node:module';
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
@@ -223,20 +194,19 @@ withPackages(
     const others = await Promise.all(['testing', 'mock', 'provider'].map((door) => import('webhook-receiver-kit/' + door)));
     const deep = await import('webhook-receiver-kit/dist/config.js').catch(({ code }) => code);
     console.log(JSON.stringify({ ofHandlers, doors: [kit, ...others].map((door) => Object.keys(door)), deep }));`);
-    const { ofHandlers, doors: names, deep } = JSON.parse(doors);
-    expect(ofHandlers.length).toBeLessThan(10);
-    expect(
-      ofHandlers.filter((url: string) => !url.includes('/node_modules/webhook-receiver-kit/dist/')),
-    ).toEqual([]);
-    expect(names).toEqual([
-      expect.arrayContaining(['combineHandlers', 'defineHandlers', 'kindNames', 'retry', 'skip']),
-      expect.arrayContaining(['everyCrash', 'matrix', 'testReceiver']),
-      expect.arrayContaining(['MockProvider', 'VirtualClock']),
-      expect.arrayContaining(['StatusesClient', 'WebhooksClient']),
-    ]);
-    expect(deep).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
-  },
-);
+  const { ofHandlers, doors: names, deep } = JSON.parse(doors);
+  expect(ofHandlers.length).toBeLessThan(10);
+  expect(
+    ofHandlers.filter((url: string) => !url.includes('/node_modules/webhook-receiver-kit/dist/')),
+  ).toEqual([]);
+  expect(names).toEqual([
+    expect.arrayContaining(['combineHandlers', 'defineHandlers', 'kindNames', 'retry', 'skip']),
+    expect.arrayContaining(['everyCrash', 'matrix', 'testReceiver']),
+    expect.arrayContaining(['MockProvider', 'VirtualClock']),
+    expect.arrayContaining(['StatusesClient', 'WebhooksClient']),
+  ]);
+  expect(deep).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
+});
 
 const upload = (mock: string) =>
   fetch(`${mock}/_mock/media`, {
@@ -262,72 +232,63 @@ withPackages('npm run dev runs the handler, restarts when it is changed, and end
   expect(readdirSync(join(app, 'data'))).toContain('dev.db');
 });
 
-withPackages(
-  'a handler that throws is told with its own line first, and a file that does not load with its name',
-  async () => {
-    const handlers = join(app, 'src/handlers.ts');
-    const before = readFileSync(handlers, 'utf8');
-    writeFileSync(
-      handlers,
-      'export const handlers = {\n  media_available() {\n    throw new Error("no page");\n  },\n};\n',
-    );
-    const tried = runIn(app, 'npx hookkit handlers try --kind media_available --media UUhbHm6C');
-    expect(tried.stdout).toMatch(/Error: no page\n +at .*app\/src\/handlers\.ts:3:11/);
-    writeFileSync(handlers, `import '${NOWHERE}';\n`);
-    const wrong = runIn(app, 'npx hookkit handlers');
-    expect(wrong.stderr).toMatch(/^hookkit: src\/handlers\.ts does not load:\n.*nowhere\.ts/m);
-    expect(wrong.stderr).not.toMatch(/load-handlers|node:internal/);
-    rmSync(handlers);
-    const missing = runIn(app, 'npx hookkit handlers');
-    expect(missing.stderr).toMatch(/there is no file .*npx hookkit init writes a receiver\n/);
-    writeFileSync(handlers, before);
-  },
-);
+withPackages('an error of a handler begins with its own line, and one at load with its file', async () => {
+  const handlers = join(app, 'src/handlers.ts');
+  const before = readFileSync(handlers, 'utf8');
+  writeFileSync(
+    handlers,
+    'export const handlers = {\n  media_available() {\n    throw new Error("no page");\n  },\n};\n',
+  );
+  const tried = runIn(app, 'npx hookkit handlers try --kind media_available --media UUhbHm6C');
+  expect(tried.stdout).toMatch(/Error: no page\n +at .*app\/src\/handlers\.ts:3:11/);
+  writeFileSync(handlers, `import '${NOWHERE}';\n`);
+  const wrong = runIn(app, 'npx hookkit handlers');
+  expect(wrong.stderr).toMatch(/^hookkit: src\/handlers\.ts does not load:\n.*nowhere\.ts/m);
+  expect(wrong.stderr).not.toMatch(/load-handlers|node:internal/);
+  rmSync(handlers);
+  const missing = runIn(app, 'npx hookkit handlers');
+  expect(missing.stderr).toMatch(/there is no file .*npx hookkit init writes a receiver\n/);
+  writeFileSync(handlers, before);
+});
 
-withPackages(
-  "the app serves without its developers' packages, and all commands of an operator work",
-  async () => {
-    mustRunIn(app, 'npm install --omit=dev');
-    expect(existsSync(join(app, 'node_modules/typescript'))).toBe(false);
-    // In production the first Node is of the kit's version.
-    const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
-    const env = { ...PORTS, PATH, WEBHOOK_SECRET: SECRET };
-    const server = startIn(app, 'npx hookkit serve', env);
-    const admin = await server.printed(/"url":"(http:[^"]+)","msg":"inspecting"/);
-    const port = await server.printed(/"port":(\d+),"path"/);
+withPackages("the app serves, and commands work, without its developers' packages", async () => {
+  mustRunIn(app, 'npm install --omit=dev');
+  expect(existsSync(join(app, 'node_modules/typescript'))).toBe(false);
+  // In production the first Node is of the kit's version.
+  const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+  const env = { ...PORTS, PATH, WEBHOOK_SECRET: SECRET };
+  const server = startIn(app, 'npx hookkit serve', env);
+  const admin = await server.printed(/"url":"(http:[^"]+)","msg":"inspecting"/);
+  const port = await server.printed(/"port":(\d+),"path"/);
 
-    const page = await (await fetch(admin)).text();
-    const assets = new Set([...page.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, path]) => path));
-    expect(assets.size).toBeGreaterThan(5);
-    for (const path of assets) expect((await fetch(`${admin}/${path}`)).status).toBe(200);
-    expect(page).toContain('events');
+  const page = await (await fetch(admin)).text();
+  const assets = new Set([...page.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, path]) => path));
+  expect(assets.size).toBeGreaterThan(5);
+  for (const path of assets) expect((await fetch(`${admin}/${path}`)).status).toBe(200);
+  expect(page).toContain('events');
 
-    const to = `--to http://127.0.0.1:${port}/webhooks/media`;
-    const sent = mustRunIn(app, `npx hookkit events send --kind media_available --media UUhbHm6C ${to}`, env);
-    expect(sent).toMatch(/^outcome +accepted$/m);
-    await eventually('the handler has run', () => server.output().includes('media is changed'));
-    expect(mustRunIn(app, 'npx hookkit events list --json', env)).toContain('"handled"');
-    const doctor = mustRunIn(app, 'npx hookkit doctor --offline', env);
-    expect(doctor).toMatch(/ok +node +Node\.js 24/);
-    expect(doctor).not.toMatch(/FAIL/);
-    await server.interrupt();
-    expect(mustRunIn(app, 'npx hookkit demo --once', { PATH, ADMIN_PORT: '0' })).toContain(
-      'All 13 kinds were delivered',
-    );
-  },
-);
+  const to = `--to http://127.0.0.1:${port}/webhooks/media`;
+  const sent = mustRunIn(app, `npx hookkit events send --kind media_available --media UUhbHm6C ${to}`, env);
+  expect(sent).toMatch(/^outcome +accepted$/m);
+  await eventually('the handler has run', () => server.output().includes('media is changed'));
+  expect(mustRunIn(app, 'npx hookkit events list --json', env)).toContain('"handled"');
+  const doctor = mustRunIn(app, 'npx hookkit doctor --offline', env);
+  expect(doctor).toMatch(/ok +node +Node\.js 24/);
+  expect(doctor).not.toMatch(/FAIL/);
+  await server.interrupt();
+  expect(mustRunIn(app, 'npx hookkit demo --once', { PATH, ADMIN_PORT: '0' })).toContain(
+    'All 13 kinds were delivered',
+  );
+});
 
-withPackages(
-  'the app that version 0.1 has written compiles, passes its tests and starts on this version',
-  async () => {
-    const old = join(place, 'app-0.1');
-    cpSync(fixture, old, { recursive: true });
-    // So that npm does not fetch everything once more.
-    cpSync(join(app, 'node_modules'), join(old, 'node_modules'), { recursive: true, verbatimSymlinks: true });
-    mustRunIn(old, `npm install ${tarball}`);
-    expect(mustRunIn(old, 'npm run check')).toMatch(/pass 2\n.*fail 0\n/);
-    const server = startIn(old, 'npm start', { ...PORTS, WEBHOOK_SECRET: SECRET });
-    await server.printed(/"msg":"receiving"/);
-    await server.interrupt();
-  },
-);
+withPackages('the app of version 0.1 compiles, passes its tests and starts on this version', async () => {
+  const old = join(place, 'app-0.1');
+  cpSync(fixture, old, { recursive: true });
+  // So that npm does not fetch everything once more.
+  cpSync(join(app, 'node_modules'), join(old, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+  mustRunIn(old, `npm install ${tarball}`);
+  expect(mustRunIn(old, 'npm run check')).toMatch(/pass 2\n.*fail 0\n/);
+  const server = startIn(old, 'npm start', { ...PORTS, WEBHOOK_SECRET: SECRET });
+  await server.printed(/"msg":"receiving"/);
+  await server.interrupt();
+});

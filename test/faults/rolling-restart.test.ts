@@ -48,8 +48,9 @@ describeWithPostgres('three receivers that are replaced by the next version, one
     if (next) rmSync(next, { recursive: true });
   });
 
-  test.each(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
-    'answer everything, lose nothing and never run two events of one media at once, round %i',
+  const rounds = Array.from({ length: ROUNDS }, (_, round) => round + 1);
+  test.each(rounds)(
+    'answer everything, lose nothing and run no two of one media at once, round %i',
     async () => {
       const receivers = await Receivers.on(server);
       const start = (at: number, program: string) =>

@@ -1,7 +1,5 @@
-import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { ENGINE } from '../support/engine.ts';
 import { deskForEachTest } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
@@ -43,20 +41,3 @@ test('handlers that never resolve are told with their kind and site, until a res
   await serve('quick.ts');
   await says(/^ok +All is well.*\nevents +pending 0, running 0, dead 0/, 0);
 }, 180_000);
-
-(ENGINE === 'sqlite' ? test : test.skip)(
-  'a key file that is deleted under a process is told, until it is back',
-  async () => {
-    const service = await serve('quick.ts');
-    const key = desk().path('receiver.db.key');
-    copyFileSync(key, desk().path('copy'));
-    rmSync(key);
-    await says(/^grave +The key file .* is gone: the next start will fail/, 1);
-    expect((await deliver(service.url, bodyOf(1))).status).toBe(200);
-    copyFileSync(desk().path('copy'), key);
-    await says(/^ok +All is well/, 0);
-    await service.stop();
-    await serve('quick.ts');
-  },
-  180_000,
-);

@@ -46,11 +46,8 @@ const filled = (before: string, filler: string, after: string) => {
   const start = `${bodyOf(0).slice(0, -1)},${before}`;
   return `${start}${filler.repeat((LIMIT - start.length - after.length - 1) / filler.length)}${after}}`;
 };
-const notUtf8 = Buffer.concat([
-  Buffer.from(`${bodyOf(0).slice(0, -1)},"note":"`),
-  Buffer.from([0xc3]),
-  Buffer.from('"}'),
-]);
+const notUtf8 = (...bytes: readonly number[]) =>
+  Buffer.concat([Buffer.from(`${bodyOf(0).slice(0, -1)},"note":"`), Buffer.from(bytes), Buffer.from('"}')]);
 const BEARER = 'Authorization: Bearer x';
 
 /** A request, and the status that it is answered with. */
@@ -89,11 +86,11 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
     ['no body', 400, post([BEARER, 'Content-Length: 0'])],
     ['a compressed body', 400, sized(gzipSync(bodyOf(0)), BEARER, 'Content-Encoding: gzip')],
     ['a body over the limit', 413, post([BEARER, 'Content-Length: 99999999'])],
-    ['nothing, rightly signed', 400, signed('')],
-    ['null, rightly signed', 400, signed('null')],
-    ['a list, rightly signed', 400, signed(`[${bodyOf(0)}]`)],
-    ['a body cut off, rightly signed', 400, signed(bodyOf(0).slice(0, -1))],
-    ['a body that is not UTF-8', 400, sized(notUtf8, BEARER)],
+    ...['', 'null', '"a"', `[${bodyOf(0)}]`, bodyOf(0).slice(0, -1), '{}{}', `\ufeff${bodyOf(0)}`].map(
+      (body): Odd => [`${body.slice(0, 9)}, rightly signed`, 400, signed(body)],
+    ),
+    ['a body that is not UTF-8', 400, sized(notUtf8(0xc3), BEARER)],
+    ['half a surrogate pair in UTF-8', 400, sized(notUtf8(0xed, 0xa0, 0x80), BEARER)],
     ['a number that is infinite, rightly signed', 400, signed(`${bodyOf(0).slice(0, -1)},"note":[-1e999]}`)],
     ['nesting 30,000 deep', [400, 401], forged(`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)],
   ],
@@ -125,22 +122,19 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
 };
 
 describe.each(Object.entries(requests))('a request %s', (_what, cases) => {
-  test.each(cases)(
-    'such as %s is answered %p, tells nothing, and leaves nothing behind',
-    async (_name, statuses, bytes) => {
-      const connection = await rawConnection(service.port);
-      connection.write(bytes);
-      const answer = await connection.closed;
-      expect([statuses].flat()).toContain(statusOf(answer));
-      expect(answer).not.toMatch(REVEALING);
-      expect(answer).not.toMatch(/^(server|x-powered-by|via|etag):/im);
-      // Node's own answers have no body, or one chunk of nothing.
-      const body = answer.split('\r\n\r\n')[1] ?? '';
-      if (!['', '0'].includes(body)) expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
-      expect((await deliver(service.url, bodyOf(++genuine))).status).toBe(200);
-      expect(await service.store.queue.count({})).toBe(genuine);
-    },
-  );
+  test.each(cases)('such as %s is answered %p, tells and leaves nothing', async (_, statuses, bytes) => {
+    const connection = await rawConnection(service.port);
+    connection.write(bytes);
+    const answer = await connection.closed;
+    expect([statuses].flat()).toContain(statusOf(answer));
+    expect(answer).not.toMatch(REVEALING);
+    expect(answer).not.toMatch(/^(server|x-powered-by|via|etag):/im);
+    // Node's own answers have no body, or one chunk of nothing.
+    const body = answer.split('\r\n\r\n')[1] ?? '';
+    if (!['', '0'].includes(body)) expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+    expect((await deliver(service.url, bodyOf(++genuine))).status).toBe(200);
+    expect(await service.store.queue.count({})).toBe(genuine);
+  });
 });
 
 test('the headers of every answer are those of docs/security.md', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Delivery, FaultName } from '../../src/mock/index.ts';
 import { keyOf, type Refusal, verifyNotification } from '../../src/notification/token.ts';
-import type { Received } from './support/receiver.ts';
+import type { Received } from '../support/receiver.ts';
 import { SITE, useStage } from './support/stage.ts';
 
 const A_DAY = 86_400_000;
@@ -174,24 +174,21 @@ describe('a fault', () => {
     ['forge', { reason: 'bad signature' }],
     ['alg_none', { reason: 'not HS256' }],
     ['wrong_secret', { reason: 'bad signature' }],
-  ])(
-    '%s sends what does not verify, once, and a redelivery the genuine notification',
-    async (fault, refusal) => {
-      const { id, secret } = stage.webhook();
-      stage.receiver.answer = (number) => ({ status: number < 6 ? 401 : 200 });
-      await six({ [fault]: 1 });
-      expect(stage.receiver.received.map((one) => verify(one, secret))).toEqual(media.map(() => refusal));
-      const logged = stage.mock.deliveries({ fault });
-      expect(logged.map(({ state }) => state)).toEqual([...Array(5).fill('failed'), 'delivered']);
-      expect(logged.map(({ notification }) => notification.media_id)).toEqual(media);
-      const { id: again } = stage.mock.redeliver('1');
-      await stage.mock.settled();
-      const [last] = stage.receiver.received.slice(-1);
-      expect([last?.body.media_id, last && verify(last, secret)]).toEqual(['a', undefined]);
-      expect(latest()).toMatchObject({ id: again, redelivery_of: '1', faults: [], state: 'delivered' });
-      expect(() => stage.mock.redeliver('99')).toThrow('there is no delivery 99');
-      stage.mock.deleteWebhook(id);
-      expect(() => stage.mock.redeliver('1')).toThrow(`there is no webhook ${id}`);
-    },
-  );
+  ])('%s sends what does not verify, once, and a redelivery what does', async (fault, refusal) => {
+    const { id, secret } = stage.webhook();
+    stage.receiver.answer = (number) => ({ status: number < 6 ? 401 : 200 });
+    await six({ [fault]: 1 });
+    expect(stage.receiver.received.map((one) => verify(one, secret))).toEqual(media.map(() => refusal));
+    const logged = stage.mock.deliveries({ fault });
+    expect(logged.map(({ state }) => state)).toEqual([...Array(5).fill('failed'), 'delivered']);
+    expect(logged.map(({ notification }) => notification.media_id)).toEqual(media);
+    const { id: again } = stage.mock.redeliver('1');
+    await stage.mock.settled();
+    const [last] = stage.receiver.received.slice(-1);
+    expect([last?.body.media_id, last && verify(last, secret)]).toEqual(['a', undefined]);
+    expect(latest()).toMatchObject({ id: again, redelivery_of: '1', faults: [], state: 'delivered' });
+    expect(() => stage.mock.redeliver('99')).toThrow('there is no delivery 99');
+    stage.mock.deleteWebhook(id);
+    expect(() => stage.mock.redeliver('1')).toThrow(`there is no webhook ${id}`);
+  });
 });

@@ -10,42 +10,9 @@ import { keyOf, verifyNotification } from '../../src/notification/token.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { jsonObject, jsonValue, shuffled } from '../support/json-values.ts';
 
-const nested = (levels: number) => Buffer.from(`${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`);
-const ofBytes = (...bytes: number[]) =>
-  Buffer.concat([Buffer.from('{"'), Buffer.from(bytes), Buffer.from('":1}')]);
-
-describe('a body', () => {
-  test('is its text and its value, when it is a JSON object in UTF-8', () => {
-    const text = ' {"a": "\u00e9\u{1f600}", "__proto__": 1} ';
-    expect(parseBody(Buffer.from(text))).toEqual({ text, value: JSON.parse(text) });
-    expect(parseBody(nested(64)).text).toMatch(/^{/);
-  });
-
-  test.each<[string, Buffer]>([
-    ...['', '[]', 'null', '"a"', '{"secret":', '{}{}', '\ufeff{}'].map((text): [string, Buffer] => [
-      JSON.stringify(text),
-      Buffer.from(text),
-    ]),
-    ['not UTF-8', ofBytes(0xff)],
-    ['half a surrogate pair in UTF-8', ofBytes(0xed, 0xa0, 0x80)],
-  ])('is refused, when it is %s, in words that quote nothing of it', (_what, bytes) => {
-    expect(() => parseBody(bytes)).toThrow(new SyntaxError('not a JSON object in UTF-8'));
-  });
-
-  test.each([65, 100_000])('is refused, when it is nested %i levels deep', (levels) => {
-    expect(() => parseBody(nested(levels))).toThrow(new SyntaxError('nested deeper than 64 levels'));
-  });
-});
-
 describe('the first difference', () => {
-  test.each<[string, string, string | undefined]>([
-    ['{"a":1,"b":[1,{"c":null}]}', '{"b":[1,{"c":null}],"a":1.0}', undefined],
-    ['{"a":1}', '{"a":2}', '/a'],
-    ['{"a":1}', '{"a":"1"}', '/a'],
-    ['{}', '{"a":null}', '/a'],
-    ['{"a":[1,2]}', '{"a":[2,1]}', '/a/0'],
+  test.each([
     ['{"a/b":{"~":1}}', '{"a/b":{"~":2}}', '/a~1b/~0'],
-    ['{"__proto__":1}', '{}', '/__proto__'],
     ['"x"', '{}', ''],
   ])('of %s and %s is %p', (left, right, path) => {
     expect(firstDifference(JSON.parse(left), JSON.parse(right))).toBe(path);
@@ -131,26 +98,18 @@ test('the table of kinds is that of the specification, in its order', () => {
 });
 
 describe('a payload', () => {
-  test.each(kindNames)('of %s with the members of the specification is known, with more as well', (kind) => {
-    for (const body of [bodyOf(kind), { ...bodyOf(kind), title: 'a title', nested: { deep: [1] } }])
-      expect(parsePayload(body)).toEqual({ type: 'known', notification: body });
-  });
-
-  test.each(kindNames)(
-    'of %s is invalid and says why, without a member or with one that is no text',
-    (kind) => {
-      for (const member of Object.keys(bodyOf(kind)).filter((name) => name !== 'event')) {
-        for (const value of [undefined, null, 1, [], {}, ['a'], '']) {
-          const problem = expect.stringMatching(new RegExp(`^${member}: .+$`));
-          expect(parsePayload({ ...bodyOf(kind), [member]: value })).toEqual({
-            type: 'invalid',
-            kind,
-            problem,
-          });
-        }
+  test.each(kindNames)('of %s is invalid and says why, when a member is missing or no text', (kind) => {
+    for (const member of Object.keys(bodyOf(kind)).filter((name) => name !== 'event')) {
+      for (const value of [undefined, null, 1, [], {}, ['a'], '']) {
+        const problem = expect.stringMatching(new RegExp(`^${member}: .+$`));
+        expect(parsePayload({ ...bodyOf(kind), [member]: value })).toEqual({
+          type: 'invalid',
+          kind,
+          problem,
+        });
       }
-    },
-  );
+    }
+  });
 
   test('names every mistake at once', () => {
     const { problem } = { problem: '', ...parsePayload({ event: 'track_created' }) };
@@ -217,15 +176,6 @@ const text = JSON.stringify(body);
 
 const check = (token: string, sent: string = text, live = keys) =>
   verifyNotification(token, parseBody(Buffer.from(sent)), live);
-
-test('a token is verified over any body, as it came, with any of the live secrets', () => {
-  fc.assert(
-    fc.property(jsonObject, (any) => {
-      const sent = JSON.stringify(any);
-      expect(check(tokenOf(sent, secret), sent, [keyOf('another'), ...keys])).toBeUndefined();
-    }),
-  );
-});
 
 const refused: readonly (readonly [string, string, object])[] = [
   ['signed by another', tokenOf(text, 'another'), { reason: 'bad signature' }],

@@ -15,9 +15,9 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from '@jest/globals';
 import { exchangeManifest, restoreManifest } from '../../pack/clone-manifest.ts';
 import { packedManifest } from '../../pack/manifest.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
 import { startProcess } from '../support/service-process.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
@@ -47,45 +47,42 @@ test('an app may have pino-pretty for dev, in the version that the kit is tested
 const CLONE =
   '{ "name": "kit", "private": true,\n  "exports": { ".": "./src/index.ts" }, "scripts": { "test": "jest", "prepack": "build" } }\n';
 
-let root: string;
-beforeEach(async () => {
-  root = await temporaryDirectory();
-  writeFileSync(join(root, 'package.json'), CLONE);
-});
+const fileOf = directoryForEachTest();
+beforeEach(() => writeFileSync(fileOf('package.json'), CLONE));
 
-const text = () => readFileSync(join(root, 'package.json'), 'utf8');
+const text = () => readFileSync(fileOf('package.json'), 'utf8');
 
 test('package.json is that of the package while npm packs, and byte by byte that of the clone after it', () => {
-  exchangeManifest(root);
+  exchangeManifest(fileOf());
   expect(JSON.parse(text())).toEqual({
     name: 'kit',
     exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
     scripts: { prepack: 'build' },
   });
-  restoreManifest(root);
+  restoreManifest(fileOf());
   expect(text()).toBe(CLONE);
-  expect(existsSync(join(root, 'package.json.clone'))).toBe(false);
+  expect(existsSync(fileOf('package.json.clone'))).toBe(false);
 });
 
 test('package.json is right again, when npm pack was killed and runs once more, or only its end does', () => {
-  exchangeManifest(root);
+  exchangeManifest(fileOf());
   const packed = text();
-  exchangeManifest(root);
+  exchangeManifest(fileOf());
   expect(text()).toBe(packed);
-  for (let time = 0; time < 2; time++) restoreManifest(root);
+  for (let time = 0; time < 2; time++) restoreManifest(fileOf());
   expect(text()).toBe(CLONE);
 });
 
 test('neither of the two files is lost, when package.json was changed after npm pack was killed', () => {
-  exchangeManifest(root);
+  exchangeManifest(fileOf());
   const changed = text().replace('"kit"', '"mine"');
-  writeFileSync(join(root, 'package.json'), changed);
+  writeFileSync(fileOf('package.json'), changed);
   for (const run of [restoreManifest, exchangeManifest])
-    expect(() => run(root)).toThrow(
+    expect(() => run(fileOf())).toThrow(
       /was interrupted, and \S+package\.json was changed since.*delete \S+clone/,
     );
   expect(text()).toBe(changed);
-  expect(readFileSync(join(root, 'package.json.clone'), 'utf8')).toBe(CLONE);
+  expect(readFileSync(fileOf('package.json.clone'), 'utf8')).toBe(CLONE);
 });
 
 /** What npm packs: these, what is in them, and some files always. */

@@ -13,6 +13,7 @@ import {
   receiverForAllTests,
   receiversForEachTest,
   storeWith,
+  withStore,
 } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
@@ -23,9 +24,6 @@ const forged = `Bearer ${tokenOf(text, 'not the secret')}`;
 const tooLarge = `{"a":"${'x'.repeat(70_000)}"}`;
 
 const away = () => Promise.reject(new KitError('STORE_UNAVAILABLE', 'the disk /dev/sda1 is full'));
-const withStore = (queue: Partial<EventStore['queue']>) => ({
-  wrap: (store: EventStore) => storeWith(store, { queue }),
-});
 
 /** A request, by what is wrong with it. */
 interface Sent {
@@ -60,7 +58,7 @@ const ROWS: readonly (readonly [what: string, sent: Sent, status: number, error:
     ],
     [
       'a store that cannot commit',
-      { setup: withStore({ record: away }) },
+      { setup: withStore({ queue: { record: away } }) },
       503,
       'not recorded',
       { 'retry-after': '5' },
@@ -120,7 +118,7 @@ describe('the table of answers', () => {
     ['by a bug', new Error('a bug at /srv/app')],
     ['for good', new KitError('STORE_UNUSABLE', 'another key at /srv/app')],
   ])('answers 500 and no more, when the store fails %s', async (_how, error) => {
-    const { app } = await start(withStore({ record: () => Promise.reject(error) }));
+    const { app } = await start(withStore({ queue: { record: () => Promise.reject(error) } }));
     const answer = await deliver(app, text);
     expect([answer.status, answer.body]).toEqual([500, { error: 'internal error' }]);
   });
@@ -140,7 +138,7 @@ describe('a body', () => {
   });
 
   test('nested deeper than 64 levels is refused with 400, though it is rightly signed', async () => {
-    const deep = `{"a":${'['.repeat(70)}${']'.repeat(70)}}`;
+    const deep = `{"a":${'['.repeat(64)}${']'.repeat(64)}}`;
     const answer = await deliver(shared().app, deep);
     expect([answer.status, answer.body]).toEqual([
       400,
@@ -148,21 +146,16 @@ describe('a body', () => {
     ]);
   });
 
-  test.each(['GZIP', 'br', 'gzip, identity', 'foo'])(
-    'said to be in %s is refused with 400, whatever it really is',
-    async (encoding) => {
-      expect((await answerTo([{ encoding }])).body).toEqual({ error: 'the body is compressed' });
-    },
-  );
+  test.each(['GZIP', 'br', 'gzip, identity', 'foo'])('in %s is refused with 400', async (encoding) => {
+    expect((await answerTo([{ encoding }])).body).toEqual({ error: 'the body is compressed' });
+  });
 
-  test.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'nonsense', ''])(
-    'of the content type %p is taken',
-    async (type) => {
-      const { app } = await start();
-      const answer = request(app).post(PATH).set('Authorization', genuine).set('Content-Type', type);
-      expect((await answer.serialize((body) => body).send(text)).status).toBe(200);
-    },
-  );
+  const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'nonsense', ''];
+  test.each(types)('of the content type %p is taken', async (type) => {
+    const { app } = await start();
+    const answer = request(app).post(PATH).set('Authorization', genuine).set('Content-Type', type);
+    expect((await answer.serialize((body) => body).send(text)).status).toBe(200);
+  });
 
   test('in chunks is taken as one text, cut within a character as well, and refused over the limit', async () => {
     const { app, events } = await start(limited);
@@ -272,31 +265,29 @@ describe('a store that is slow', () => {
 });
 
 test('/healthz says 200, whatever the store does, at a stop as well', async () => {
-  const { app } = await start({ phase: 'closed', ...withStore({ ping: away }) });
+  const { app } = await start({ phase: 'closed', ...withStore({ queue: { ping: away } }) });
   const { status, body } = await request(app).get('/healthz');
   expect([status, body]).toEqual([200, { status: 'ok' }]);
 });
 
-describe('/readyz', () => {
-  const ask = async (setup: Parameters<typeof start>[0]) => {
-    const { status, body } = await request((await start(setup)).app).get('/readyz');
-    return [status, body];
-  };
+const readiness = async (setup: Parameters<typeof start>[0]) => {
+  const { status, body } = await request((await start(setup)).app).get('/readyz');
+  return [status, body];
+};
 
-  test.each([
-    ['the store commits', {}, 200, { status: 'ready' }],
-    ['the service drains', { phase: 'draining' as const }, 503, { error: 'shutting down' }],
-    ['the service is closed', { phase: 'closed' as const }, 503, { error: 'shutting down' }],
-    ['the store cannot commit', withStore({ ping: away }), 503, { error: 'not recorded' }],
-    [
-      'the store hangs',
-      withStore({ ping: () => new Promise(() => {}) }),
-      503,
-      { error: 'the store is busy' },
-    ],
-  ])('answers, when %s', async (_what, setup, status, body) => {
-    expect(await ask(setup)).toEqual([status, body]);
-  });
+test.each([
+  ['the store commits', {}, 200, { status: 'ready' }],
+  ['the service drains', { phase: 'draining' as const }, 503, { error: 'shutting down' }],
+  ['the service is closed', { phase: 'closed' as const }, 503, { error: 'shutting down' }],
+  ['the store cannot commit', withStore({ queue: { ping: away } }), 503, { error: 'not recorded' }],
+  [
+    'the store hangs',
+    withStore({ queue: { ping: () => new Promise(() => {}) } }),
+    503,
+    { error: 'the store is busy' },
+  ],
+])('/readyz answers, when %s', async (_what, setup, status, body) => {
+  expect(await readiness(setup)).toEqual([status, body]);
 });
 
 test('every answer has a random X-Request-Id of its own, and not the one that was sent', async () => {

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { deliver, notification, PATH, SECRET, send, sendWithToken } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import type { LogLines } from '../support/log-lines.ts';
-import { type ReceiverFixture, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
+import { type ReceiverFixture, receiversForEachTest, withStore } from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
 const FALLBACK = 'the fallback secret that nobody may see';
@@ -57,11 +57,7 @@ const SECRETS = [
 const failing = { queue: { record: away, ping: away }, quarantine: { add: away } };
 test.each([
   ['', {}, 200],
-  [
-    ', when the store fails',
-    { wrap: (store: Parameters<typeof storeWith>[0]) => storeWith(store, failing) },
-    503,
-  ],
+  [', when the store fails', withStore(failing), 503],
   [', when sources are throttled', { env: { REJECT_LIMIT: '1', TRUST_PROXY: '1' } }, 429],
   [', when the service is stopping', { phase: 'closed' as const }, 503],
 ])(
@@ -142,10 +138,8 @@ describe('lines about requests that are not served', () => {
 
   test('are 50 a second, when there are more sources, and a failure of ours has its line beside them', async () => {
     const clock = new VirtualClock();
-    const wrap = {
-      wrap: (store: Parameters<typeof storeWith>[0]) => storeWith(store, { queue: { record: away } }),
-    };
-    const receiver = await start({ env: { TRUST_PROXY: '1' }, clock, ...wrap });
+    const failing = withStore({ queue: { record: away } });
+    const receiver = await start({ env: { TRUST_PROXY: '1' }, clock, ...failing });
     await Promise.all(Array.from({ length: 80 }, (_, number) => forge(receiver, `192.0.2.${number}`)));
     expect(shown(receiver.log)).toHaveLength(50);
     for (let count = 0; count < 20; count++) await deliver(receiver.app, body);

@@ -6,7 +6,12 @@ import { toVerified } from '../../src/store/verified.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
-import { type ReceiverFixture, receiversForEachTest, storeWith } from '../support/receiver-fixture.ts';
+import {
+  type ReceiverFixture,
+  receiversForEachTest,
+  storeWith,
+  withStore,
+} from '../support/receiver-fixture.ts';
 
 const start = receiversForEachTest();
 const LATE = 'a secret that is stored later';
@@ -31,23 +36,21 @@ async function keep(store: EventStore, count: number, webhook_id = WEBHOOK, secr
 }
 
 describe('a refused notification', () => {
-  test.each(['media_available', 'channel_idle'])(
-    'is kept, when no known secret explains its signature: %s',
-    async (event) => {
-      const receiver = await start({ secrets: event.startsWith('media') ? { [WEBHOOK]: [SECRET] } : {} });
-      const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
-      expect((await deliver(receiver.app, whole, LATE)).status).toBe(401);
-      expect(only(await keptIn(receiver))).toMatchObject({
-        token: tokenOf(JSON.stringify(whole), LATE),
-        body: JSON.stringify(whole),
-        kind: event,
-        webhookId: WEBHOOK,
-        source: expect.stringMatching(/127\.0\.0\.1$/),
-        deliveries: 1,
-      });
-      expect(await receiver.events()).toEqual([]);
-    },
-  );
+  const kinds = ['media_available', 'channel_idle'];
+  test.each(kinds)('is kept, when no known secret explains its signature: %s', async (event) => {
+    const receiver = await start({ secrets: event.startsWith('media') ? { [WEBHOOK]: [SECRET] } : {} });
+    const whole = notification({ event, thumbnail_id: 'th1', track_id: 'tr1', channel_id: 'ch1' });
+    expect((await deliver(receiver.app, whole, LATE)).status).toBe(401);
+    expect(only(await keptIn(receiver))).toMatchObject({
+      token: tokenOf(JSON.stringify(whole), LATE),
+      body: JSON.stringify(whole),
+      kind: event,
+      webhookId: WEBHOOK,
+      source: expect.stringMatching(/127\.0\.0\.1$/),
+      deliveries: 1,
+    });
+    expect(await receiver.events()).toEqual([]);
+  });
 
   const withHeader = (header: object) => tokenOf(text, LATE, { header });
   const signed = (members: object): [object, string] => {
@@ -96,13 +99,8 @@ describe('a refused notification', () => {
     const clock = new VirtualClock();
     const counted: number[] = [];
     const held = Promise.withResolvers<number>();
-    const { quarantine, log } = await start({
-      clock,
-      wrap: (store) =>
-        storeWith(store, {
-          quarantine: { add: () => held.promise, countLost: async ({ n }) => void counted.push(n) },
-        }),
-    });
+    const hung = { add: () => held.promise, countLost: async ({ n }: { n: number }) => void counted.push(n) };
+    const { quarantine, log } = await start({ clock, ...withStore({ quarantine: hung }) });
     const refusal = { reason: 'no secret' } as const;
     const parsed = { text, value: JSON.parse(text) };
     const unverified = { refusal, kind: '', webhookId: WEBHOOK, token: tokenOf(text, LATE), body: parsed };

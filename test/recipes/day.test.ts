@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { ndjson } from '../support/event-desk.ts';
@@ -10,7 +10,6 @@ import { runCli } from '../support/run-cli.ts';
 
 const folder = join(import.meta.dirname, 'day');
 const file = join(folder, 'day.ndjson');
-jest.setTimeout(90_000); // a process on a busy machine
 
 /** The other system takes no conversions, and is down for each track once. */
 function otherSystem() {

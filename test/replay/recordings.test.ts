@@ -89,20 +89,17 @@ async function readAll(file: string | Buffer, size = 1000) {
   return read.map((line) => [line.place, line.problem ?? line.recorded.body]);
 }
 
-test.each([1, 1000])(
-  'tells lines by their numbers, when a file comes in pieces of %i bytes',
-  async (size) => {
-    const broken = Buffer.from([0xff, 0xfe, 0x0a]);
-    const rest = Buffer.from(`${payload('fünf')}\r\n  \n${payload('last 🎬')}`);
-    const bytes = Buffer.concat([Buffer.from(`${payload('one')}\n\n`), broken, rest]);
-    expect(await readAll(bytes, size)).toEqual([
-      ['line 1', payload('one')],
-      ['line 3', 'not valid UTF-8'],
-      ['line 4', payload('fünf')],
-      ['line 6', payload('last 🎬')],
-    ]);
-  },
-);
+test.each([1, 1000])('tells lines by their numbers, in pieces of %i bytes', async (size) => {
+  const broken = Buffer.from([0xff, 0xfe, 0x0a]);
+  const rest = Buffer.from(`${payload('fünf')}\r\n  \n${payload('last 🎬')}`);
+  const bytes = Buffer.concat([Buffer.from(`${payload('one')}\n\n`), broken, rest]);
+  expect(await readAll(bytes, size)).toEqual([
+    ['line 1', payload('one')],
+    ['line 3', 'not valid UTF-8'],
+    ['line 4', payload('fünf')],
+    ['line 6', payload('last 🎬')],
+  ]);
+});
 
 test.each([0, 2])('takes each POST of JSON in a HAR file, when it is indented by %i', async (indent) => {
   const body = '{"event":"media_created","media_id":"fünf"}';

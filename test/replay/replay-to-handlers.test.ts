@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
@@ -6,26 +5,19 @@ import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { checkEnds, replayToHandlers } from '../../src/replay/replay-to-handlers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { openStore } from '../../src/store/open.ts';
 import { HANDLED, settleAll } from '../support/claiming.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
+import { openAsOther } from '../support/engine.ts';
 import { logLines } from '../support/log-lines.ts';
 import { storeWith } from '../support/receiver-fixture.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
-let directory: string;
+const fileOf = directoryForEachTest();
 let store: EventStore;
 beforeEach(async () => {
-  directory = await temporaryDirectory();
-  store = await openStore({
-    DATABASE_URL: `sqlite:${join(directory, 'receiver.db')}`,
-    clock: systemClock,
-    threads: false,
-  });
+  store = await openAsOther(`sqlite:${fileOf('receiver.db')}`);
 });
-afterEach(async () => {
-  await store.close();
-});
+afterEach(() => store.close());
 
 /** A dispatcher of these handlers, not started yet. */
 function dispatcherOf(handlers: Handlers): Dispatcher {

@@ -1,12 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { oneKey } from '../../src/replay/receiver-client.ts';
 import { replayOverHttp } from '../../src/replay/replay-over-http.ts';
 import { type Reshaping, reshaped } from '../../src/replay/reshape.ts';
 import { type RecordedEvent, recordedEvent, recordingSource, type Source } from '../../src/replay/sources.ts';
-import { type ListeningReceiver, listeningReceiver } from '../support/listening-receiver.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { mediaName, recordedLine, writeRecording } from '../support/recorded-lines.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
 interface Moment {
@@ -133,44 +133,42 @@ test.each([
 describe('over HTTP', () => {
   const keys = oneKey('a-secret-of-at-least-thirty-two-bytes');
 
-  let directory: string;
-  let receiver: ListeningReceiver | undefined;
-  beforeEach(async () => {
-    directory = await temporaryDirectory();
-  });
+  const directory = directoryForEachTest();
+  let receiver: Receiver | undefined;
   afterEach(async () => {
     await receiver?.close();
   });
 
-  async function listen(answer?: Parameters<typeof listeningReceiver>[0]): Promise<ListeningReceiver> {
-    receiver = await listeningReceiver(answer);
+  async function listen(answer?: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
+    receiver = await startReceiver(answer);
     return receiver;
   }
 
-  const mediaOf = ({ taken }: ListeningReceiver) => taken.map(({ body }) => body.media_id);
-  const timesOf = (taken: ListeningReceiver['taken']) => taken.map(({ body }) => String(body.event_time));
+  const timesOf = (received: Receiver['received']) => received.map(({ body }) => String(body.event_time));
 
   test('keeps the recorded order exactly, when media take turns at random and it is sent one at a time, as new', async () => {
     const media = Array.from({ length: 100 }, (_, number) => (number * number * 7 + (number >> 2)) % 19);
     const lines = media.map((one, number) => recordedLine(number, number * 1000, one));
     const listening = await listen();
-    const source = await recordingSource(writeRecording(directory, lines), { isReadTwice: true });
+    const source = await recordingSource(writeRecording(directory(), lines), { isReadTwice: true });
     const { unwanted } = await replayOverHttp(source, { to: new URL(listening.url), keys, asNew: true });
     expect(unwanted).toBe(0);
-    expect(mediaOf(listening)).toEqual(media.map(mediaName));
-    const times = timesOf(listening.taken).map((time) => Date.parse(time));
+    expect(listening.media()).toEqual(media.map(mediaName));
+    const times = timesOf(listening.received).map((time) => Date.parse(time));
     expect(times).toEqual(times.toSorted());
     expect(Math.max(...times)).toBeLessThanOrEqual(Date.now());
   });
 
   test('keeps the order within a media, when many are under way at once, and never has two of one', async () => {
     const lines = Array.from({ length: 120 }, (_, number) => recordedLine(number, number * 1000, number % 6));
-    const busy = await listen(({ media_id }) => ({ ms: media_id === 'media000' ? 8 : Math.random() * 4 }));
-    const source = await recordingSource(writeRecording(directory, lines));
+    const busy = await listen((_number, { media_id }) => ({
+      ms: media_id === 'media000' ? 8 : Math.random() * 4,
+    }));
+    const source = await recordingSource(writeRecording(directory(), lines));
     const { unwanted } = await replayOverHttp(source, { to: new URL(busy.url), keys, concurrency: 8 });
     expect({ unwanted, overlaps: busy.overlaps }).toEqual({ unwanted: 0, overlaps: [] });
     expect(busy.most).toBeGreaterThan(2);
-    const byMedia = Map.groupBy(busy.taken, ({ body }) => body.media_id);
+    const byMedia = Map.groupBy(busy.received, ({ body }) => body.media_id);
     expect(byMedia.size).toBe(6);
     for (const taken of byMedia.values()) {
       expect(timesOf(taken)).toEqual([...timesOf(taken)].sort());
@@ -182,7 +180,7 @@ describe('over HTTP', () => {
     const body = JSON.stringify({ event: 'media_available', media_id: 'undated', event_time: 'soon' });
     const undated = JSON.stringify({ ...JSON.parse(recordedLine(1)), body });
     const lines = [0, 1, 2, 3].map((number) => recordedLine(number));
-    const file = writeRecording(directory, [...lines, undated]);
+    const file = writeRecording(directory(), [...lines, undated]);
     const listening = await listen();
     const filter = {
       since: Date.UTC(2026, 0, 1) + 1000,
@@ -190,6 +188,6 @@ describe('over HTTP', () => {
       kind: ['media_available'],
     };
     await replayOverHttp(await recordingSource(file, { filter }), { to: new URL(listening.url), keys });
-    expect(mediaOf(listening)).toEqual(['media001', 'media002']);
+    expect(listening.media()).toEqual(['media001', 'media002']);
   });
 });

@@ -61,32 +61,29 @@ const cases = [
   { step: 4, moment: 'after' },
 ] as const;
 
-test.each(cases)(
-  'leaves nothing half-done, when it is killed $moment step $step and run again',
-  async ({ step, moment }) => {
-    const site = `site${step}${moment}`;
-    const old = await here.register(hookOf(service), { site_ids: [site], description: 'd' });
-    const original = here.mock.listWebhooks().find(({ id }) => id === old)?.metadata;
-    const traffic = startTraffic(here.mock, site, size({ small: 40, full: 10 }));
-    const notifying = handOnAmidNotifications(site);
-    const rotate = ['webhooks', 'rotate', old];
-    expect(await killAt(rotate, step, moment, notifying)).toBe(null);
-    const { id, replaced } = await here.json(rotate);
-    here.provider.intercept = handOn;
-    await traffic.stop();
-    const left = here.mock.listWebhooks().filter(({ metadata }) => metadata.name === 'main');
-    expect(left).toMatchObject([{ metadata: original }]);
-    expect(replaced).toBe(old);
-    // After its very last step there is nothing left to name the successor by.
-    expect(id).toBe(step === STEPS.length - 1 && moment === 'after' ? null : left[0]?.id);
-    const views: { id: string; secret: string; provider: unknown }[] = await here.json(['webhooks', 'list']);
-    const live = views.filter(({ secret, provider }) => secret === 'live' && provider);
-    expect(live.map((view) => view.id)).toEqual([left[0]?.id]);
-    expect(views.find((view) => view.id === old)).toMatchObject({ secret: 'retiring', provider: null });
-    expect(refusals(here.mock)).toEqual([]);
-    here.mock.deleteWebhook(left[0]?.id ?? '');
-  },
-);
+test.each(cases)('leaves nothing half-done after a kill $moment step $step', async ({ step, moment }) => {
+  const site = `site${step}${moment}`;
+  const old = await here.register(hookOf(service), { site_ids: [site], description: 'd' });
+  const original = here.mock.listWebhooks().find(({ id }) => id === old)?.metadata;
+  const traffic = startTraffic(here.mock, site, size({ small: 40, full: 10 }));
+  const notifying = handOnAmidNotifications(site);
+  const rotate = ['webhooks', 'rotate', old];
+  expect(await killAt(rotate, step, moment, notifying)).toBe(null);
+  const { id, replaced } = await here.json(rotate);
+  here.provider.intercept = handOn;
+  await traffic.stop();
+  const left = here.mock.listWebhooks().filter(({ metadata }) => metadata.name === 'main');
+  expect(left).toMatchObject([{ metadata: original }]);
+  expect(replaced).toBe(old);
+  // After its very last step there is nothing left to name the successor by.
+  expect(id).toBe(step === STEPS.length - 1 && moment === 'after' ? null : left[0]?.id);
+  const views: { id: string; secret: string; provider: unknown }[] = await here.json(['webhooks', 'list']);
+  const live = views.filter(({ secret, provider }) => secret === 'live' && provider);
+  expect(live.map((view) => view.id)).toEqual([left[0]?.id]);
+  expect(views.find((view) => view.id === old)).toMatchObject({ secret: 'retiring', provider: null });
+  expect(refusals(here.mock)).toEqual([]);
+  here.mock.deleteWebhook(left[0]?.id ?? '');
+});
 
 describe('in odd states, a rotation', () => {
   const URL = 'https://your.host/webhooks/media';

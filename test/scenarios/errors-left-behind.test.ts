@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { databaseForEachTest } from '../support/engine.ts';
+import { type Line, ndjson } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -41,16 +42,9 @@ const isGivenUp = (id: string) =>
     return (await statusOf(id)) === 'dead';
   });
 
-interface Line {
-  readonly msg?: string;
-  readonly event?: string;
-  readonly error?: string;
-  readonly ms?: number;
-}
-
 function linesOf(output: string, msg: string): Line[] {
   const all = output.split('\n').filter((line) => line.startsWith('{'));
-  return all.map((line): Line => JSON.parse(line)).filter((line) => line.msg === msg);
+  return ndjson(all.join('\n')).filter((line) => line.msg === msg);
 }
 
 test('the server goes on, when a handler leaves an error behind, names its event, or where it is from beside any, and handles others', async () => {

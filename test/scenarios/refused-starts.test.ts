@@ -5,26 +5,24 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/base/clock.ts';
-import { openStore } from '../../src/store/open.ts';
+import { directoryForEachTest } from '../support/directory-for-each-test.ts';
+import { openAsOther } from '../support/engine.ts';
 import { refusalIn, runCli } from '../support/run-cli.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { verified } from '../support/verified-notification.ts';
 
-let directory: string;
+const fileOf = directoryForEachTest();
 let path: string;
 let disk: SmallDisk | undefined;
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-  path = join(directory, 'receiver.db');
+beforeEach(() => {
+  path = fileOf('receiver.db');
 });
 afterEach(() => {
   disk?.remove();
   disk = undefined;
 });
 
-const open = () => openStore({ DATABASE_URL: `sqlite:${path}`, clock: systemClock, threads: false });
+const open = () => openAsOther(`sqlite:${path}`);
 
 /** A database with one event and one sealed secret. */
 async function makeDatabase(): Promise<void> {
@@ -95,8 +93,8 @@ test.each<[string, () => unknown, readonly string[]]>([
   [
     'its directory cannot be made',
     () => {
-      writeFileSync(join(directory, 'file'), '');
-      path = join(directory, 'file', 'receiver.db');
+      writeFileSync(fileOf('file'), '');
+      path = fileOf('file/receiver.db');
     },
     ['its directory must exist'],
   ],
@@ -109,17 +107,14 @@ test.each<[string, () => unknown, readonly string[]]>([
 test.each([
   ['can only be read', 'ro,size=1m', ['unable to open', 'allowed to write']],
   ['is full', 'size=1m', ['full', 'make room on its disk']],
-])(
-  'a start is refused in one line, when its disk %s, and leaves no half a key behind',
-  async (_what, options, parts) => {
-    disk = mountSmallDisk(options);
-    if (!disk) return;
-    if (parts[0] === 'full') disk.fill();
-    path = join(disk.path, 'receiver.db');
-    await expectRefusal(path, ...parts);
-    expect(existsSync(`${path}.key`)).toBe(false);
-  },
-);
+])('a start is refused in one line, without half a key, when its disk %s', async (_, options, parts) => {
+  disk = mountSmallDisk(options);
+  if (!disk) return;
+  if (parts[0] === 'full') disk.fill();
+  path = join(disk.path, 'receiver.db');
+  await expectRefusal(path, ...parts);
+  expect(existsSync(`${path}.key`)).toBe(false);
+});
 
 test('a start is refused in one line, when its port is taken, with 1', async () => {
   const holder = createServer().listen(0, '127.0.0.1');

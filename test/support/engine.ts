@@ -55,7 +55,7 @@ export async function testDatabase(directory: string, engine = ENGINE): Promise<
         db.exec('BEGIN IMMEDIATE');
         return async () => void db.close();
       },
-      open: (secretsKey) => opened(url, secretsKey),
+      open: (secretsKey) => openAsOther(url, secretsKey),
       async remove() {},
     };
   }
@@ -72,7 +72,7 @@ export async function testDatabase(directory: string, engine = ENGINE): Promise<
       while (!(await lockAll(client))) await client.query('ROLLBACK');
       return () => client.end();
     },
-    open: (secretsKey = SECRETS_KEY) => opened(url, secretsKey),
+    open: (secretsKey = SECRETS_KEY) => openAsOther(url, secretsKey),
     remove: () => dropDatabase(server, name),
   };
 }
@@ -121,5 +121,6 @@ export function databaseForEachTest(): () => DatabaseOfTest {
   return () => present(database);
 }
 
-const opened = (url: string, secretsKey?: Buffer) =>
+/** A store on a database, as another process has. */
+export const openAsOther = (url: string, secretsKey?: Buffer) =>
   openStore({ DATABASE_URL: url, SECRETS_KEY: secretsKey, clock: systemClock, threads: false });

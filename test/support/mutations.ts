@@ -347,6 +347,24 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     mutant: 'share === places ? Math.floor(share.due + share.room * NEWEST) : 0',
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
+  'tests of handlers: what is delivered comes to each subscriber before all is handled': {
+    file: 'src/testing/test-receiver.ts',
+    original: ' || this.now() >= (this.#life.clock.nextDue() ?? Infinity)',
+    mutant: '',
+    noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
+  },
+  'tests of handlers: a subscriber that breaks a check is named, as it breaks it while the others wait': {
+    file: 'src/testing/test-receiver.ts',
+    original: '(this.#alone ?? subscriber) !== subscriber',
+    mutant: 'false',
+    noticedBy: 'test/testing/subscribers.test.ts: a mistake about order',
+  },
+  'checks of recordings: a subscriber that is missing is a difference': {
+    file: 'src/replay/expectations.ts',
+    original: 'ends.has(id) || expects[name] ?',
+    mutant: 'ends.has(id) ?',
+    noticedBy: 'test/cli/events/check.test.ts: is missing or is one more',
+  },
   'limits: what is over them holds up nothing behind it': {
     file: 'src/store/queue/claim.ts',
     original: 'overLimit: index + 1 }',

@@ -123,6 +123,11 @@ export function storeWith(store: EventStore, changes: Changes): EventStore {
   };
 }
 
+/** What puts a store with other methods between the app and the real one. */
+export const withStore = (changes: Changes): Pick<ReceiverSetup, 'wrap'> => ({
+  wrap: (store) => storeWith(store, changes),
+});
+
 /** A store on which no clock of an instance is off, where a test sets its own ahead of PostgreSQL's. */
 export function withOneClock(store: EventStore): EventStore {
   const instances = async () => (await store.reports.instances()).map((one) => ({ ...one, aheadMs: 0 }));

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { describe } from '@jest/globals';
+
+/** The compiler, as a program for Node. */
+export const tsc = join(
+  dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
+  'bin/tsc',
+);
 
 function isThere(program: string): boolean {
   try {

@@ -2,14 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
-import {
-  defineApp,
-  defineHandlers,
-  type HandlerContext,
-  type Handlers,
-  retry,
-  skip,
-} from '../../src/index.ts';
+import { defineApp, defineHandlers, type HandlerContext, type Handlers } from '../../src/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { type KitOptions, type TestReceiver, testReceiver } from '../../src/testing/index.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -123,31 +116,6 @@ test('notifications that arrive out of order are late', async () => {
   expect(late).toEqual([false, true]);
 });
 
-test('what handlers return and throw is told by their events', async () => {
-  const handlers = defineHandlers({
-    media_created: () => skip('not ours'),
-    media_updated: (_event, ctx) =>
-      ctx.attempt === 1 ? retry({ after: 7_200_000, reason: 'later' }) : undefined,
-    media_deleted() {
-      throw new Error('never');
-    },
-  });
-  await using kit = await testReceiver({ handlers, settings: { RETRY_MAX_ATTEMPTS: '12' } });
-  const before = kit.now();
-  await kit.deliver('media_created');
-  await kit.deliver('media_updated');
-  await kit.deliver('media_deleted');
-  await kit.advance('5m');
-  expect(kit.now() - before).toBe(300_000);
-  expect((await kit.events()).map(({ status }) => status)).toEqual(['skipped', 'pending', 'pending']);
-  await kit.settled();
-  expect((await kit.events()).map(({ status, attempts }) => [status, attempts])).toEqual([
-    ['skipped', 1],
-    ['handled', 1],
-    ['dead', 12],
-  ]);
-});
-
 test('a handler that waits for real things is waited for, and one that hangs at a retry has its time-out', async () => {
   let aborted: unknown;
   const handlers: Handlers = {
@@ -204,30 +172,6 @@ test('the provider delivers what its verbs bring about, retries and forgeries in
   expect(seen.at(-1)).toBe('channel_idle');
   expect(kit.provider.deliveries().at(-1)).toMatchObject({ state: 'delivered' });
   expect(kit.provider.deliveries().at(-1)?.attempts.length).toBeGreaterThan(1);
-});
-
-test('statuses that handlers schedule are at the mock, and stay scheduled when all is settled', async () => {
-  const handlers = defineHandlers({
-    async media_available(event, ctx) {
-      await ctx.once('schedule', async () => {
-        const status = await ctx.statuses?.schedule(
-          { status: event.media_id },
-          new Date(Date.UTC(2026, 5, 1)),
-        );
-        return status?.id;
-      });
-      await new Promise((resolve) => setTimeout(resolve, 150)); // it does not wait for the status
-    },
-  });
-  await using kit = await testReceiver({ handlers });
-  await kit.deliver('media_available', { media_id: MEDIA });
-  await kit.settled();
-  expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
-  expect(kit.statusesCalls).toMatchObject([
-    { method: 'POST', path: '/api/v1/statuses', body: { status: MEDIA }, status: 200 },
-  ]);
-  const { statuses } = await kit.statuses.page();
-  expect(statuses.map(({ id }) => id)).toEqual([(await kit.steps()).schedule]);
 });
 
 test('a recording becomes a test, with its gaps and the ends that it expects, and what was received a recording', async () => {
@@ -407,8 +351,6 @@ test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
   [{ handlers: {} }, 'has both `app` and `handlers`'],
-  [{ app: Promise.resolve({ handlers: {} }) }, 'has an app with no object `handlers`'],
-  [{ app: defineApp({ limits: { cms: 2 }, handlers: {} }) }, 'has an app with a limit for cms, but'],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },
     'the start of the app failed: Error: no shop',

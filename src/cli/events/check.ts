@@ -106,10 +106,12 @@ const LIMITS = ['BODY_LIMIT', 'HANDLER_TIMEOUT_MS', 'RETRY_MAX_ATTEMPTS'] as con
 /** A receiver with the handlers of this project, on a clock that begins with the first event. */
 async function receiverFrom(config: Config, now: number | undefined): Promise<KitOptions> {
   say(`handlers of ${line(handlersFile(config))}`);
-  const { handlers, start, settings = {} } = await loadApp(config, say);
-  const watched = watchLoop(handlers);
+  const { handlers, subscribers, start, settings = {} } = await loadApp(config, say);
   return {
-    app: { handlers: watched, start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })) },
+    app: {
+      ...watchLoop({ handlers, subscribers }),
+      start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })),
+    },
     now,
     settings: Object.fromEntries(LIMITS.map((name) => [name, String(config[name])])),
     patienceMs: config.HANDLER_TIMEOUT_MS, // what handlers ask of other systems takes real time
@@ -151,11 +153,10 @@ async function casesAgain({ events, ends, options }: Played, flags: Flags): Prom
   const source = { read: () => Readable.from(events) };
   const reading = { clock: systemClock, signal: UNINTERRUPTED };
   const order = await Array.fromAsync(reshaped(source, { shuffle, duplicate, seed }, reading));
-  const last = new Map(order.map((event) => [event.resource, event]));
   const differing = (came: expectations.Endings) =>
     expectations.differences(order, came, (event) => {
       const { state, ...end } = ends.get(event.id) ?? {};
-      const atLast = last.get(event.resource) === event && { state };
+      const atLast = event.isLast && { state };
       if (!shuffle && !crash) return { ...end, ...atLast };
       // A newer event may be handled first now, so that a handler skips the older one, or tries again.
       const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import { withDatabase } from '../../store/open.ts';
-import { configOf, FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { bulkFilterOf, configOf, FILTER_FLAGS, type FilterFlags, withFilter } from '../options.ts';
 import { print, printJson, progress, say } from '../output.ts';
 
 type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: true };
@@ -25,10 +25,10 @@ export function addDismiss(events: Command): void {
 }
 
 async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: Command): Promise<void> {
-  const filter = filterOf(flags);
   const isMeant = all || dryRun || FILTER_FLAGS.some((name) => command.getOptionValue(name) !== undefined);
   if (!isMeant) throw new KitError('INPUT_INVALID', 'this would dismiss everything: give a filter, or --all');
   await withDatabase(configOf(command), async (store) => {
+    const filter = await bulkFilterOf(store, flags);
     if (dryRun) {
       const { dismissible } = await store.queue.tally(filter);
       if (json) return printJson({ dry_run: true, dismissible });

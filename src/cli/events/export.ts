@@ -5,13 +5,13 @@ import { exportRecording, redactionKey, writeWholeFile } from '../../replay/expo
 import { withReader } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { interruptible } from '../interruptible.ts';
-import { configOf, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { configOf, type FilterFlags, filterOf, withNotificationFilter } from '../options.ts';
 import { onStderr, say, writeOn } from '../output.ts';
 
 type Flags = FilterFlags & { out?: string; redact?: true; redactKeyFile?: string };
 
 export function addExport(events: Command): void {
-  withFilter(events.command('export'))
+  withNotificationFilter(events.command('export'))
     .description('Export events as a recording (NDJSON), which can be replayed anywhere.')
     .option('--out <file>', 'write to this file instead of stdout (`-`); it appears once it is complete')
     .option('--redact', 'replace each id by another one, always by the same, and drop unknown members')

@@ -4,16 +4,21 @@ import { headlineOf } from '../../base/thrown.ts';
 import type { StoredEvent, StoreReader } from '../../store/event-store.ts';
 import { withReader } from '../../store/open.ts';
 import { eventJson, iso, wholeEventJson } from '../../store/queue/lists/event-json.ts';
-import { configOf, type FilterFlags, filterOf, idOfEvent, wholeNumber, withFilter } from '../options.ts';
+import * as options from '../options.ts';
 import { beginning, members, printJson, say, table, write } from '../output.ts';
 
-type Flags = FilterFlags & { limit: number; before?: string; json?: true };
+type Flags = options.FilterFlags & { limit: number; before?: string; json?: true };
 
 export function addListAndShow(events: Command): void {
-  withFilter(events.command('list'))
+  options
+    .withFilter(events.command('list'))
     .description('List events, the newest received first; of one media or channel, the newest that happened.')
-    .option('--limit <number>', 'list at most so many', wholeNumber(1), 50)
-    .option('--before <event>', 'list the events behind this one in the list: the next page', idOfEvent)
+    .option('--limit <number>', 'list at most so many', options.wholeNumber(1), 50)
+    .option(
+      '--before <event>',
+      'list the events behind this one in the list: the next page',
+      options.idOfEvent,
+    )
     .option('--json', 'print a JSON object a line')
     .addHelpText('after', '\nExample:\n  npx hookkit events list --kind channels --since 2h --status dead')
     .action(list);
@@ -22,14 +27,14 @@ export function addListAndShow(events: Command): void {
     .description(
       'Show one event with its payload, steps, all attempts, and the state of its media or channel.',
     )
-    .argument('<id>', 'the id of the event, as `hookkit events list` shows it', idOfEvent)
+    .argument('<id>', 'the id of the event, as `hookkit events list` shows it', options.idOfEvent)
     .option('--json', 'print a JSON object; its `history` has the attempts')
     .action(show);
 }
 
 async function list({ limit, before, json, ...flags }: Flags, command: Command): Promise<void> {
-  const filter = filterOf(flags);
-  await withReader(configOf(command), async (store) => {
+  const filter = options.filterOf(flags);
+  await withReader(options.configOf(command), async (store) => {
     if (before !== undefined) await requiredEvent(store, before);
     const found: StoredEvent[] = [];
     let after = before;
@@ -47,29 +52,35 @@ async function list({ limit, before, json, ...flags }: Flags, command: Command):
   });
 }
 
-const HEAD = ['id', 'event time', 'received', 'kind', 'resource', 'status', 'attempts', 'last error'];
+const HEAD = ['id', 'event time', 'received', 'kind', 'resource'];
+const TAIL = ['status', 'attempts', 'last error'];
 /** In characters, of an error. */
 const LONGEST = 100;
 
-/** Events as a table, a line an event. */
+/** Events as a table, a line an event. Their subscribers are a column if one of them has any. */
 export function eventTable(events: readonly StoredEvent[]): string {
+  const hasSubscribers = events.some(({ subscriber }) => subscriber !== '');
+  const whose = (name: string) => (hasSubscribers ? [name] : []);
   const second = (time: number) => `${iso(time).slice(0, 19)}Z`;
   const rows = events.map((event) => {
     const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;
     const time = eventTime === 0 ? '-' : second(eventTime);
     const note = body === undefined ? '(pruned)' : beginning(headlineOf(lastError ?? ''), LONGEST);
-    return [id, time, second(receivedAt), kind, resource, status, String(attempts), note];
+    const what = [kind, resource, ...whose(options.nameOfSubscriber(event.subscriber))];
+    return [id, time, second(receivedAt), ...what, status, String(attempts), note];
   });
-  return table(HEAD, rows);
+  return table([...HEAD, ...whose('subscriber'), ...TAIL], rows);
 }
 
 async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
-  await withReader(configOf(command), async (store) => {
+  await withReader(options.configOf(command), async (store) => {
     const event = (await wholeEventJson(store, id)) ?? unknownEvent(id);
     if (json) return printJson(event);
     const { history, ...shown } = event;
+    const siblings = event.siblings.map(({ id, status }) => `${id}: ${status}`).join('\n') || null;
+    const subscriber = siblings && options.nameOfSubscriber(event.subscriber);
     const body = event.body === null ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
-    await write(`${members({ ...shown, body })}\n${historyTable(history)}`);
+    await write(`${members({ ...shown, subscriber, siblings, body })}\n${historyTable(history)}`);
   });
 }
 

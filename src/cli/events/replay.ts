@@ -4,7 +4,6 @@ import { systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import type { Config } from '../../config.ts';
-import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { ENDS } from '../../replay/recording-lines.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
@@ -37,7 +36,7 @@ interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation, 
 }
 
 const HANDLED_ANYWAY = 'pending or running, and will be handled anyway';
-const TO_HANDLERS = ['dryRun', 'resetSteps', 'run', 'expect', 'failOn'];
+const TO_HANDLERS = ['subscriber', 'dryRun', 'resetSteps', 'run', 'expect', 'failOn'];
 const OVER_HTTP = ['from', 'secretFile', 'speed', 'shuffle', 'seed', 'duplicate', 'concurrency', 'asNew'];
 
 export function addReplay(events: Command): void {
@@ -77,29 +76,35 @@ function speed(text: string): number {
 
 async function replay(flags: Flags, command: Command): Promise<void> {
   const isGiven = (name: string) => command.getOptionValue(name) !== undefined;
-  const filter = options.filterOf(flags);
   const { to, dryRun, run } = flags;
   if (!to && OVER_HTTP.some(isGiven))
     throw new KitError('INPUT_INVALID', 'an option of a replay over HTTP needs --to');
   if (![...options.FILTER_FLAGS, 'all', 'dryRun', 'from'].some(isGiven))
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
   const config = options.configOf(command);
-  const replay = { config, flags, filter };
-  if (to) return overHttp(replay, to);
-  if (dryRun) return withReader(config, (store) => showReset(store, replay));
-  if (!run) return withDatabase(config, (store) => reset(store, replay));
+  if (to) return overHttp({ config, flags, filter: options.filterOf(flags) }, to);
+  const replayIn = async (store: StoreReader) => {
+    return { config, flags, filter: await options.bulkFilterOf(store, flags, '') };
+  };
+  if (dryRun) return withReader(config, async (store) => showReset(store, await replayIn(store)));
+  if (!run) return withDatabase(config, async (store) => reset(store, await replayIn(store)));
   // Loaded only here: the other commands for events start sooner.
   const { Dispatcher } = await import('../../dispatch/dispatcher.ts');
+  const { appOf, appsOf, together } = await import('../../dispatch/subscribers.ts');
   const { handlersFile } = await import('../../dispatch/load-handlers.ts');
   const { withHandlers } = await import('../with-handlers.ts');
   say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
   // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
-  await withDatabase(config, (store) =>
-    withHandlers(config, store, (here) => {
-      const own = { ...here, config, store, clock: systemClock, random: Math.random };
-      return reset(store, { ...replay, dispatcher: new Dispatcher(own) });
-    }),
-  );
+  await withDatabase(config, async (store) => {
+    const replay = await replayIn(store);
+    await withHandlers(config, store, ({ app, log }) => {
+      const own = { log, config, store, clock: systemClock, random: Math.random };
+      const { subscriber } = replay.filter;
+      const meant = subscriber === undefined ? appsOf(app) : [appOf(app, subscriber)];
+      const dispatcher = together(meant.map((one) => new Dispatcher({ ...own, app: one })));
+      return reset(store, { ...replay, dispatcher });
+    });
+  });
 }
 
 interface Replay {
@@ -107,7 +112,7 @@ interface Replay {
   readonly flags: Flags;
   readonly filter: EventFilter;
   /** with --run */
-  readonly dispatcher?: Dispatcher;
+  readonly dispatcher?: toHandlers.HandlerReplay['dispatcher'];
 }
 
 async function showReset(store: StoreReader, { flags, filter }: Replay): Promise<void> {

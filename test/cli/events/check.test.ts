@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { toLine } from '../../../src/replay/recording-lines.ts';
 import { deskForEachTest, ndjson } from '../../support/event-desk.ts';
 
 type Ending = Parameters<typeof toLine>[0]['expect'];
 
 const desk = deskForEachTest();
-jest.setTimeout(90_000); // processes on a busy machine
 
 const HANDLERS = join(import.meta.dirname, '../handlers/pages.ts');
+/** The same handlers, with subscribers. */
+const SUBSCRIBED = join(import.meta.dirname, '../handlers/subscribed.ts');
 const NOON = Date.UTC(2026, 10, 19, 12);
 
 function payload(kind: string, hour: number): string {
@@ -143,4 +144,56 @@ test('demands the same ends of repeats, another order and crashes, and tells wha
   expect(stdout).toContain(
     'expected  {"status":"handled"}\n  came      {"status":"dead","reason":"it has run before"}',
   );
+});
+
+test('keeps an end for each subscriber, and tells whose differs, is missing or is one more', async () => {
+  const file = recording(MEDIA);
+  const checkWith = (changed = '', ...args: string[]) =>
+    desk().events(['check', file, ...args], { env: { HANDLERS: SUBSCRIBED, CHANGED: changed } });
+  const made = await checkWith('', '--update');
+  expect(made.stderr).toContain('6 events: 5 handled, 1 skipped\n');
+  const search = [
+    undefined,
+    { search: { status: 'handled', attempts: 2 } },
+    { search: { status: 'handled', attempts: 1, state: { indexed: 1 } } },
+    undefined,
+  ];
+  const expected = ENDS.map((end, line) => ({ ...end, subscribers: search[line] }));
+  expect(
+    desk()
+      .lines('day.ndjson')
+      .map(({ expect }) => expect),
+  ).toEqual(JSON.parse(JSON.stringify(expected)));
+  expect(await checkWith()).toMatchObject({ code: 0, stdout: '' });
+  expect(await checkWith('', '--crash', 'every')).toMatchObject({ code: 0 });
+
+  const told = async (changed: string) => {
+    const { code, stdout } = await checkWith(changed);
+    return [code, ...stdout.split(/^(?=line)/m)];
+  };
+  const of = (event: string, end: string, came: string) =>
+    expect.stringContaining(`${event} of media:m1, subscriber ${end}\n  came      ${came}\n`);
+  expect(await told('search index')).toEqual([
+    1,
+    of(
+      'line 3: media_updated',
+      'search\n  expected  {"status":"handled","state":{"indexed":1}}',
+      '{"status":"dead","state":{"indexed":2},"reason":"no such index"}\n  before    line 2: media_available handled',
+    ),
+  ]);
+  expect(await told('removed')).toEqual([
+    1,
+    of('line 2: media_available', 'search\n  expected  {"status":"handled"}', '{"status":"no event"}'),
+    of('line 3: media_updated', 'search\n  expected  {"status":"handled"}', '{"status":"no event"}'),
+  ]);
+  expect(await told('captions')).toEqual([
+    1,
+    of('line 2: media_available', 'captions\n  expected  {"status":"no event"}', '{"status":"handled"}'),
+  ]);
+  await checkWith('removed captions', '--update');
+  expect(
+    desk()
+      .lines('day.ndjson')
+      .map(({ expect: { subscribers } }) => subscribers),
+  ).toEqual([undefined, { captions: { status: 'handled', attempts: 1, state: {} } }, {}, undefined]);
 });

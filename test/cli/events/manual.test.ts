@@ -1,12 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { systemClock } from '../../../src/base/clock.ts';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { handlers as samples } from '../../../src/demo/handlers.ts';
 import { parseLine } from '../../../src/replay/recording-lines.ts';
 import type { EventStore } from '../../../src/store/event-store.ts';
-import { openStore } from '../../../src/store/open.ts';
-import { claims, HANDLED } from '../../support/claiming.ts';
+import { HANDLED, settleAll } from '../../support/claiming.ts';
+import { openAsOther } from '../../support/engine.ts';
 import { ndjson, SECRET } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -16,10 +15,9 @@ import { commandsOf, gapsOf, textOf } from '../../support/manual.ts';
 import { present } from '../../support/only.ts';
 import { type Operator, settledOperator } from '../../support/operator.ts';
 import { runService } from '../../support/running-service.ts';
-import { verified, verifiedBody } from '../../support/verified-notification.ts';
+import { verified } from '../../support/verified-notification.ts';
 
 const NOON = Date.UTC(2026, 10, 19, 12);
-jest.setTimeout(90_000); // shells on a busy machine
 
 const inspect = inspectedForEachTest();
 let installation: Installation;
@@ -45,11 +43,7 @@ async function serve(env: Readonly<Record<string, string>> = {}): Promise<void> 
 }
 
 async function database(operator = qa): Promise<EventStore> {
-  const store = await openStore({
-    DATABASE_URL: `sqlite:${databaseOf(operator)}`,
-    clock: systemClock,
-    threads: false,
-  });
+  const store = await openAsOther(`sqlite:${databaseOf(operator)}`);
   stores.push(store);
   return store;
 }
@@ -64,21 +58,14 @@ async function production(
   await store.secrets.add('2yW4KmiG', SECRET);
   for (let number = 0; number < 12; number++) {
     const at = first + number * gapMs;
-    const event_time = new Date(at).toISOString();
-    const common = { webhook_id: '2yW4KmiG', site_id: '9KboGBFu', event_time };
-    const state = number % 4 < 2 ? 'channel_active' : 'channel_idle';
-    await store.queue.record(
-      verifiedBody({ event: 'media_updated', media_id: 'UUhbHm6C', ...common }),
-      at + 400,
-    );
-    await store.queue.record(
-      verifiedBody({ event: state, channel_id: `Ny05CE${number % 2}x`, ...common }),
-      at + 500,
-    );
+    const common = { at, webhook_id: '2yW4KmiG', site_id: '9KboGBFu' };
+    const media = verified({ ...common, event: 'media_updated', media_id: 'UUhbHm6C' });
+    const event = number % 4 < 2 ? 'channel_active' : 'channel_idle';
+    const channel = verified({ ...common, event, channel_id: `Ny05CE${number % 2}x`, media_id: undefined });
+    await store.queue.record(media, at + 400);
+    await store.queue.record(channel, at + 500);
   }
-  for (let ready = await claims(store); ready.length > 0; ready = await claims(store)) {
-    for (const claim of ready) await store.queue.settle(claim, HANDLED);
-  }
+  await settleAll(store, HANDLED);
   return store;
 }
 

@@ -15,33 +15,30 @@ const OPERATIONS = [
   ['PUT', '/api/v1/media/999', 'write'],
 ] as const;
 
-test.each(OPERATIONS)(
-  '%s %s wants a valid user token with the scope %s, before it reads the body',
-  async (...row) => {
-    const [method, path, scope] = row;
-    const other = scope === 'read' ? 'Bearer alice-write' : 'Bearer alice-read';
-    for (const [Authorization, status, error] of [
-      [undefined, 401, 'The access token is invalid'],
-      ['Bearer nobody', 401, 'The access token is invalid'],
-      ['Basic alice-rw', 401, 'The access token is invalid'],
-      ['Bearer alice-revoked', 401, 'The access token was revoked'],
-      ['Bearer alice-expired', 401, 'The access token expired'],
-      [other, 403, 'This action is outside the authorized scopes'],
-      ['Bearer app-only', 422, 'This method requires an authenticated user'],
-    ] as const) {
-      const headers = { 'Content-Type': 'application/json', ...(Authorization && { Authorization }) };
-      const sent = method === 'GET' ? {} : { body: '{' };
-      const answer = await api.request(method, path, { token: '', headers, ...sent });
-      expect([Authorization, answer.status, answer.body]).toEqual([Authorization, status, { error }]);
-      const challenge = `Bearer realm="Doorkeeper", error="invalid_token", error_description="${error}"`;
-      expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? challenge : null);
-    }
-    for (const Authorization of [`bEaReR alice-${scope}`, 'Bearer alice-rw'])
-      expect([200, 404, 422]).toContain(
-        (await api.request(method, path, { token: '', headers: { Authorization } })).status,
-      );
-  },
-);
+test.each(OPERATIONS)('%s %s wants a user token of scope %s, before it reads', async (...row) => {
+  const [method, path, scope] = row;
+  const other = scope === 'read' ? 'Bearer alice-write' : 'Bearer alice-read';
+  for (const [Authorization, status, error] of [
+    [undefined, 401, 'The access token is invalid'],
+    ['Bearer nobody', 401, 'The access token is invalid'],
+    ['Basic alice-rw', 401, 'The access token is invalid'],
+    ['Bearer alice-revoked', 401, 'The access token was revoked'],
+    ['Bearer alice-expired', 401, 'The access token expired'],
+    [other, 403, 'This action is outside the authorized scopes'],
+    ['Bearer app-only', 422, 'This method requires an authenticated user'],
+  ] as const) {
+    const headers = { 'Content-Type': 'application/json', ...(Authorization && { Authorization }) };
+    const sent = method === 'GET' ? {} : { body: '{' };
+    const answer = await api.request(method, path, { token: '', headers, ...sent });
+    expect([Authorization, answer.status, answer.body]).toEqual([Authorization, status, { error }]);
+    const challenge = `Bearer realm="Doorkeeper", error="invalid_token", error_description="${error}"`;
+    expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? challenge : null);
+  }
+  for (const Authorization of [`bEaReR alice-${scope}`, 'Bearer alice-rw'])
+    expect([200, 404, 422]).toContain(
+      (await api.request(method, path, { token: '', headers: { Authorization } })).status,
+    );
+});
 
 test.each([
   ['public', '', 200],
@@ -50,16 +47,13 @@ test.each([
   ['private', 'bob-rw', 404],
   ['private', 'alice-read', 200],
   ['direct', 'bob-rw', 404],
-])(
-  'a %s status is answered, when the token is "%s", with %i, and so is a reply to it',
-  async (visibility, token, status) => {
-    const { id } = (await api.post({ status: 'x', visibility })).body;
-    expect((await api.get(`${STATUSES}/${id}`, { token })).status).toBe(status);
-    if (token !== 'bob-rw') return;
-    expect((await api.post({ status: 'y', in_reply_to_id: id }, { token })).status).toBe(404);
-    expect((await api.get('/api/v1/accounts/1/statuses', { token })).body).toEqual([]);
-  },
-);
+])('a %s status is answered, and replied to, for "%s", with %i', async (visibility, token, status) => {
+  const { id } = (await api.post({ status: 'x', visibility })).body;
+  expect((await api.get(`${STATUSES}/${id}`, { token })).status).toBe(status);
+  if (token !== 'bob-rw') return;
+  expect((await api.post({ status: 'y', in_reply_to_id: id }, { token })).status).toBe(404);
+  expect((await api.get('/api/v1/accounts/1/statuses', { token })).body).toEqual([]);
+});
 
 test('the rate limit is 300 requests in 5 minutes of the clock, for each user or address, whatever the answer', async () => {
   const limits = async (token = 'alice-rw', path = LIST) => {
@@ -82,21 +76,19 @@ test('the rate limit is 300 requests in 5 minutes of the clock, for each user or
 });
 
 describe('pages of every origin', () => {
-  test.each([LIST, '/api/v1/nothing', '/oauth/token'])(
-    'may ask for %s, as a preflight says that does not count',
-    async (path) => {
-      const asked = 'authorization,content-type,idempotency-key,x-of-its-own';
-      const headers = { Origin: 'https://app.example', 'Access-Control-Request-Headers': asked };
-      const answer = await api.request('OPTIONS', path, { headers });
-      expect([answer.status, answer.body]).toEqual([200, '']);
-      expect(Object.fromEntries(answer.headers)).toMatchObject({
-        'access-control-allow-origin': '*',
-        'access-control-allow-methods': 'POST, PUT, DELETE, GET, PATCH, OPTIONS',
-        'access-control-allow-headers': asked,
-      });
-      expect((await api.get(LIST)).headers.get('x-ratelimit-remaining')).toBe('299');
-    },
-  );
+  const paths = [LIST, '/api/v1/nothing', '/oauth/token'];
+  test.each(paths)('may ask for %s, as a preflight says that does not count', async (path) => {
+    const asked = 'authorization,content-type,idempotency-key,x-of-its-own';
+    const headers = { Origin: 'https://app.example', 'Access-Control-Request-Headers': asked };
+    const answer = await api.request('OPTIONS', path, { headers });
+    expect([answer.status, answer.body]).toEqual([200, '']);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'POST, PUT, DELETE, GET, PATCH, OPTIONS',
+      'access-control-allow-headers': asked,
+    });
+    expect((await api.get(LIST)).headers.get('x-ratelimit-remaining')).toBe('299');
+  });
 
   test.each([
     [200, 'GET', LIST, {}],

@@ -119,12 +119,6 @@ const megalodonOf = (token = 'alice-rw') => generator('mastodon', api.url, token
 const FAR = 3000 * 365 * DAY;
 const scheduleByMegalodon = async (text: string) =>
   (await megalodonOf().postStatus(text, { scheduled_at: at(FAR) })).data as Entity.ScheduledStatus;
-const statusOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'nothing went wrong',
-    (error) => [error.response.status, error.response.data.error],
-  );
-
 test('runs the whole life of a scheduled status, when all is well, from creation to cancellation', async () => {
   const created = await scheduleByMegalodon('hello from megalodon');
   expect(created).toMatchObject({ id: '1', scheduled_at: at(FAR), params: { text: 'hello from megalodon' } });
@@ -139,19 +133,6 @@ test('runs the whole life of a scheduled status, when all is well, from creation
   expect((await megalodonOf().getScheduledStatuses()).data).toEqual([]);
 });
 
-test('is told what goes wrong, when something does, by status and text', async () => {
-  await scheduleByMegalodon('hello');
-  const past = 'Validation failed: Scheduled at The scheduled date must be in the future';
-  for (const [tried, ...expected] of [
-    [megalodonOf('nobody').getScheduledStatuses(), 401, 'The access token is invalid'],
-    [megalodonOf().getScheduledStatus('999'), 404, 'Record not found'],
-    [megalodonOf().cancelScheduledStatus('999'), 404, 'Record not found'],
-    [megalodonOf().scheduleStatus('1', at(0)), 422, past],
-  ] as const) {
-    expect(await statusOf(tried)).toEqual(expected);
-  }
-});
-
 test('describes a file, and publishes and deletes a status, when all is well', async () => {
   const file = Object.assign(Readable.from(['not really']), { path: 'a.png' });
   const { id } = (await megalodonOf().uploadMedia(file)).data;
@@ -160,5 +141,6 @@ test('describes a file, and publishes and deletes a status, when all is well', a
   const status = (await megalodonOf().postStatus('gone soon')).data;
   expect((await megalodonOf().getStatus(status.id)).data).toMatchObject({ content: '<p>gone soon</p>' });
   expect((await megalodonOf().deleteStatus(status.id)).status).toBe(200);
-  expect(await statusOf(megalodonOf().getStatus(status.id))).toEqual([404, 'Record not found']);
+  const gone = { response: { status: 404, data: { error: 'Record not found' } } };
+  await expect(megalodonOf().getStatus(status.id)).rejects.toMatchObject(gone);
 });

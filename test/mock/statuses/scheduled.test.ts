@@ -72,32 +72,11 @@ describe('a scheduled status', () => {
   const published = async (): Promise<Json[]> =>
     (await api.get('/api/v1/accounts/1/statuses')).body.toReversed();
 
-  test('is shown with the fields of the specification, and listed alike', async () => {
-    const params = {
-      poll: null,
-      text: 'wait for it',
-      media_ids: null,
-      sensitive: null,
-      visibility: null,
-      idempotency: null,
-      scheduled_at: null,
-      spoiler_text: null,
-      application_id: 1,
-      in_reply_to_id: null,
-    };
-    const expected = { id: '1', scheduled_at: '2026-01-02T00:00:00.000Z', params, media_attachments: [] };
-    expect(await shown()).toEqual(expected);
-    expect((await api.get(LIST)).body).toEqual([expected]);
+  test.each(['999', '1abc', '9'.repeat(60), '..%2f1'])('is 404 under the id %s', async (missing) => {
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+      expect(await api.request(method, `${LIST}/${missing}`)).toMatchObject(NOT_FOUND);
+    }
   });
-
-  test.each(['999', '1abc', '9'.repeat(60), '..%2f1'])(
-    'is 404 for each operation, when the id is %s',
-    async (missing) => {
-      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-        expect(await api.request(method, `${LIST}/${missing}`)).toMatchObject(NOT_FOUND);
-      }
-    },
-  );
 
   test('moves and goes, with a slash at the end too, and takes nothing but scheduled_at', async () => {
     const before = await shown();

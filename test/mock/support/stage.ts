@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { type MetadataInput, type MockOptions, MockProvider } from '../../../src/mock/index.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
 
 export const SITE = '9KboGBFu';
 
@@ -21,7 +21,7 @@ export function useStage(options: MockOptions = {}) {
   beforeEach(() => {
     mock.reset();
     receiver.received.length = 0;
-    receiver.answer = () => ({ status: 200, body: 'ok' });
+    receiver.answer = () => ({});
   });
   return {
     get mock() {

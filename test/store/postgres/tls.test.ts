@@ -74,28 +74,30 @@ describeWithPostgres('TLS to PostgreSQL', () =>
       }
     }
 
-    test.each([
+    const AUTHORITY = expect.stringContaining("name its authority's certificate");
+    test.each<[string, string, unknown]>([
       ['', '127.0.0.1', false],
       ['?sslmode=disable', 'localhost', false],
       ['?sslmode=require', '127.0.0.1', true],
       ['?sslmode=require&sslrootcert=right', '127.0.0.1', true],
       ['?sslmode=verify-ca&sslrootcert=right', '127.0.0.1', true],
       ['?sslmode=verify-full&sslrootcert=right', 'localhost', true],
-    ])('is as sslmode says, when the URL has %j for %s', async (query, host, expected) => {
-      expect(await encrypted(query, host)).toBe(expected);
-    });
-
-    const AUTHORITY = "name its authority's certificate";
-    test.each([
       ['?sslmode=require&sslrootcert=wrong', 'localhost', AUTHORITY],
       ['?sslmode=verify-ca&sslrootcert=wrong', 'localhost', AUTHORITY],
       ['?sslmode=verify-full&sslrootcert=wrong', 'localhost', AUTHORITY],
       ['?sslmode=verify-full', 'localhost', AUTHORITY],
-      ['?sslmode=verify-full&sslrootcert=right', '127.0.0.1', 'for another name than the host'],
-      ['?sslmode=verify-ca', 'localhost', 'requires specifying a CA with sslrootcert'],
-    ])('is refused, when the URL has %j for %s, with what to do', async (query, host, advice) => {
-      expect(await encrypted(query, host)).toContain(advice);
-    });
+      ['?sslmode=verify-full&sslrootcert=right', '127.0.0.1', expect.stringContaining('another name than')],
+      [
+        '?sslmode=verify-ca',
+        'localhost',
+        expect.stringContaining('requires specifying a CA with sslrootcert'),
+      ],
+    ])(
+      'is as sslmode says, or refused with advice, when the URL has %j for %s',
+      async (query, host, expected) => {
+        expect(await encrypted(query, host)).toEqual(expected);
+      },
+    );
 
     test('has a certificate of its own, when the URL names one and its key', async () => {
       const own = new URL(server.url('postgres').replace('127.0.0.1', 'localhost'));

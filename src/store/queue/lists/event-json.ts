@@ -28,17 +28,18 @@ export function eventJson(event: StoredEvent) {
 }
 
 /**
- * One event with the start that has not ended (`running`), the state of its media or channel now, its finished steps, and its attempts
- * (`history`); undefined if it is not in the database.
+ * One event with the start that has not ended (`running`), the state of its media or channel now, its finished steps, its attempts
+ * (`history`), and the other events of its notification (`siblings`); undefined if it is not in the database.
  */
 export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: string) {
   const event = await queue.event({ id });
   if (!event) return undefined;
-  const [running, state, steps, attempts] = await Promise.all([
+  const [running, state, steps, attempts, siblings] = await Promise.all([
     queue.running({ id }),
     queue.state(event),
     queue.steps({ id }),
     queue.attempts({ id }),
+    queue.siblings({ id }),
   ]);
   return {
     ...eventJson(event),
@@ -47,6 +48,9 @@ export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: 
     state: stateJson(state),
     steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
     history: attempts.map(attemptJson),
+    siblings: siblings.flatMap(({ id: other, subscriber, status }) =>
+      other === id ? [] : { id: other, subscriber, status },
+    ),
   };
 }
 

@@ -1,0 +1,118 @@
+import type { Command } from 'commander';
+import { pauseUntilAborted, systemClock } from '../base/clock.ts';
+import { MOMENTS } from '../base/duration.ts';
+import { KitError } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
+import { loadDefinition } from '../dispatch/load-handlers.ts';
+import { appOf, slotsOf } from '../dispatch/subscribers.ts';
+import type { StoreReader } from '../store/event-store.ts';
+import { withDatabase, withReader } from '../store/open.ts';
+import { isoOrNull } from '../store/queue/lists/event-json.ts';
+import { subscriberOf } from '../store/stored.ts';
+import { interruptible } from './interruptible.ts';
+import { configOf, moment } from './options.ts';
+import { onStderr, print, printJson, say, table, write } from './output.ts';
+import { loadingOnly } from './with-handlers.ts';
+
+/** Between two commits another process gets to write. */
+const PAUSE_MS = 20;
+
+const START_HELP = `
+It leaves out what the subscriber has, and what retention has emptied. The events run by event time.`;
+
+/** Handlers of the app that have events of their own. */
+export function addSubscribers(program: Command): void {
+  const subscribers = program
+    .command('subscribers')
+    .description('List the subscribers of the database, give a new one the past, or remove one.');
+  subscribers
+    .command('list', { isDefault: true })
+    .description('List each subscriber: how far it is, and which living instances have it (the default).')
+    .option('--json', 'print a JSON array')
+    .addHelpText('after', '\nbehind: how many notifications it was not given yet, 10,000 at most.')
+    .action(list);
+  subscribers
+    .command('start')
+    .description('Make events of the past for a subscriber of your app.')
+    .argument('<name>', 'its name in `subscribers` of the app')
+    .requiredOption('--since <time>', `from what happened at this time or later: ${MOMENTS}`, moment)
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', START_HELP)
+    .action(loadingOnly(start));
+  subscribers
+    .command('remove')
+    .description('Remove a subscriber that no instance has any more, and dismiss its pending events.')
+    .argument('<name>', 'its name, as `hookkit subscribers` lists it')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', '\nDeploy without it first. Its events of the past stay.')
+    .action(remove);
+}
+
+/** The subscribers, how far they are, and the living instances that have them. `last_seen_at`: when one had it last, within an hour. */
+export async function subscribersJson({ queue, reports }: Pick<StoreReader, 'queue' | 'reports'>) {
+  const [overview, lives] = await Promise.all([reports.overview(), reports.instances()]);
+  const rows = (await queue.subscribers()).map(async ({ name, kinds, behind }) => {
+    const { pending = 0, running = 0 } = overview.subscribers[name] ?? {};
+    const dead = await queue.count({ subscriber: name, status: 'dead' });
+    const having = lives.filter((one) => one.kinds.some((slot) => subscriberOf(slot) === name));
+    const instances = having.flatMap((one) => (one.state === 'live' ? one.name : []));
+    const last_seen_at = isoOrNull(Math.max(0, ...having.map(({ seenAt }) => seenAt)) || undefined);
+    return { name, kinds, behind, pending, running, dead, instances, last_seen_at };
+  });
+  return Promise.all(rows);
+}
+
+async function list({ json }: { json?: true }, command: Command): Promise<void> {
+  const all = await withReader(configOf(command), subscribersJson);
+  if (json) return printJson(all);
+  if (all.length === 0) return print('no subscribers');
+  const rows = all.map(({ name, kinds, behind, pending, running, dead, instances, last_seen_at: seen }) => {
+    const having = instances.join(', ') || `none ${seen === null ? 'for over an hour' : `since ${seen}`}`;
+    const counts = [behind, pending, running, dead].map(String);
+    return [name, ...counts, having, kinds.join(', ')];
+  });
+  await write(table(['name', 'behind', 'pending', 'running', 'dead', 'instances', 'kinds'], rows));
+}
+
+type StartFlags = { since: number; json?: true };
+
+async function start(subscriber: string, { since, json }: StartFlags, command: Command): Promise<void> {
+  const config = configOf(command);
+  const kinds = slotsOf(appOf(await loadDefinition(config, say), subscriber).handlers);
+  await withDatabase(config, ({ queue }) =>
+    interruptible('run it again to make the rest', async (signal) => {
+      await queue.subscribe({ subscriber, kinds });
+      const past = { subscriber: '', since, kind: kinds.includes('unknown') ? undefined : kinds };
+      const total = onStderr.isWatched ? await queue.count(past) : undefined;
+      const making = onStderr.begin('made');
+      let made = 0;
+      const onStep = (ids: readonly string[]) => {
+        made += ids.length;
+        making.show(made, total && made / total);
+        return pauseUntilAborted(systemClock, PAUSE_MS, signal);
+      };
+      const starting = queue.startSubscriber(subscriber, since, { onStep, signal });
+      const { events, pruned } = await starting.finally(making[Symbol.dispose]);
+      if (json) await printJson({ subscriber, events, pruned });
+      else await print(`${plural(events, 'event')} made for ${subscriber}`);
+      if (pruned > 0) say(`left out, as retention has removed their bodies: ${plural(pruned, 'event')}`);
+      signal.throwIfAborted();
+    }),
+  );
+}
+
+async function remove(subscriber: string, { json }: { json?: true }, command: Command): Promise<void> {
+  await withDatabase(configOf(command), async (store) => {
+    const all = await subscribersJson(store);
+    const having = all.find(({ name }) => name === subscriber)?.instances ?? [];
+    if (having.length > 0)
+      throw new KitError('CHECK_FAILED', `${having.join(', ')} has ${subscriber}: deploy without it first`);
+    const dismissed = await store.queue.removeSubscriber(subscriber);
+    if (dismissed === undefined) {
+      const names = all.map(({ name }) => name).join(', ') || 'none';
+      throw new KitError('INPUT_INVALID', `there is no subscriber ${subscriber}: this database has ${names}`);
+    }
+    if (json) return printJson({ subscriber, dismissed });
+    await print(`${subscriber} removed, and ${plural(dismissed, 'pending event')} dismissed`);
+  });
+}
