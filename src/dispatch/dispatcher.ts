@@ -144,14 +144,15 @@ export class Dispatcher {
 
   #pollOften(): void {
     this.#pollMs = OFTEN_MS;
-    if (this.#pollAt - this.#options.clock.monotonic() > OFTEN_MS) this.#pollIn(OFTEN_MS);
+    this.#pollIn(OFTEN_MS);
   }
 
   #pollIn(ms: number): void {
-    this.#cancelPoll();
-    if (this.#isStopped) return;
     const { clock } = this.#options;
-    this.#pollAt = clock.monotonic() + ms;
+    const at = clock.monotonic() + ms;
+    if (this.#isStopped || at >= this.#pollAt) return; // an earlier one is due, as of an event that came during a poll
+    this.#cancelPoll();
+    this.#pollAt = at;
     this.#cancelPoll = clock.after(ms, () => void this.#poll());
   }
 
@@ -160,6 +161,7 @@ export class Dispatcher {
     const { store, clock, config } = this.#options;
     const now = clock.monotonic();
     if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP, and at the start
+    this.#pollAt = Number.POSITIVE_INFINITY; // none is due but what is asked for from here on
     this.#pollMs = Math.min(2 * this.#pollMs, SELDOM_MS);
     const found: unknown[] = [];
     let isBehind = 0;
