@@ -177,7 +177,7 @@ onEachEngine('what is said of subscribers', (stage) => {
     await report('b', 'media_available', 'unknown');
     expect(await said()).toEqual([
       expect.stringMatching(
-        /^minor absent_subscriber search: .*search for an hour: 2 events wait\. .*`npx hookkit subscribers remove search`/,
+        /^minor absent_subscriber search: .*search for an hour: it is 0 notifications behind\. .*`npx hookkit subscribers remove search`/,
       ),
     ]);
     await report('c', 'media_available', 'media_available@search');

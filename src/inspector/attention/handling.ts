@@ -117,13 +117,13 @@ function notTakenUp(known: Known): Sentence[] {
 }
 
 /** Subscribers that no process has had for an hour: the store forgets none sooner. */
-function absentSubscribers({ overview, subscribers, lives }: Known): Sentence[] {
+function absentSubscribers({ subscribers, lives }: Known): Sentence[] {
   const absent = subscribers.filter(({ name }) => lives.length > 0 && !lives.some(runs(name)));
-  return absent.map(({ name: of }) => ({
+  return absent.map(({ name: of, behind }) => ({
     fault: 'absent_subscriber',
     of,
     grave: false,
-    text: `No process has had subscriber ${of} for an hour: ${plural(overview.subscribers[of]?.pending ?? 0, 'event waits', 'events wait')}`,
+    text: `No process has had subscriber ${of} for an hour: it is ${plural(behind, 'notification')} behind`,
     advice:
       'Its events wait until one has it, and for 30 days retention keeps what it has yet to get. Deploy a process that has it, or remove it: ' +
       `\`npx hookkit subscribers remove ${of}\`.`,
