@@ -76,11 +76,23 @@ describe('the description of the API', () => {
   });
 
   test('names the filters, when it comes to lists and to verbs for many events alike', () => {
-    const names = ['kind', 'status', 'site', 'resource', 'webhook', 'since', 'until', 'q', 'error'];
+    const names = [
+      'kind',
+      'status',
+      'site',
+      'resource',
+      'subscriber',
+      'webhook',
+      'since',
+      'until',
+      'q',
+      'error',
+    ];
+    const ofMain = names.filter((name) => name !== 'subscriber');
     const named = ({ parameters }: { parameters: { name: string }[] }) => parameters.map(({ name }) => name);
     const { paths } = description;
     expect(named(paths['/api/events'].get)).toEqual([...names, 'before', 'limit']);
-    expect(named(paths['/api/received'].get)).toEqual([...names, 'after', 'limit', 'wait']);
+    expect(named(paths['/api/received'].get)).toEqual([...ofMain, 'after', 'limit', 'wait']);
     const bulk = [...names, 'dry_run', 'all'];
     expect(named(paths['/api/events/replay'].post)).toEqual([...bulk, 'reset_steps']);
     expect(named(paths['/api/events/dismiss'].post)).toEqual([...bulk, 'reason']);
@@ -283,7 +295,7 @@ describe('a mistyped request', () => {
   });
 
   test.each([
-    ['/events', 'kind, status, site, resource, webhook, since, until, q, error, before, limit'],
+    ['/events', 'kind, status, site, resource, subscriber, webhook, since, until, q, error, before, limit'],
     ['/channels', 'state, after, limit'],
     ...['/events/:id', '/problems', '/refusals', '/rejections', '/quarantine', '/webhooks', '/stats'].map(
       (path) => [path, 'none'],

@@ -86,7 +86,7 @@ describe('the overview', () => {
   });
 
   const failed = (error: string, count: number, ms: number, siteId = 'site1') => {
-    return { error, kind: 'media_available', siteId, count, failedSince: ago(ms) };
+    return { error, subscriber: '', kind: 'media_available', siteId, count, failedSince: ago(ms) };
   };
   test('says of a site how many events fail and why, the first of its errors: grave after two minutes', () => {
     const failing = ['a', 'b', 'b', 'c', 'd', 'b'].map((error, n) => failed(error, 100 - n, 110_000 - n));
@@ -111,8 +111,10 @@ describe('the overview', () => {
     expect(rest).toEqual(['failing s5', 'failing s4', 'failing s3', 'failing ']);
   });
 
-  const holding = (count: number, instance = 'A') => ({
-    held: [{ instance, kind: 'media_available', siteId: 'site1', count, since: ago(720_000) }],
+  const holding = (count: number, subscriber = '') => ({
+    held: [
+      { instance: 'A', subscriber, kind: 'media_available', siteId: 'site1', count, since: ago(720_000) },
+    ],
   });
   const flaw = (fault: string) => ({
     disk: {
@@ -122,7 +124,9 @@ describe('the overview', () => {
   });
   const disk = (free: number, room: string) => ({ disk: { bytes: 1, free, room } });
   const overview = (more: object) => ({ overview: { ...quiet.overview, ...more } });
-  const ready = (ms: number, more: object = {}) => overview({ oldestReadyAt: ago(ms), ...more });
+  const ready = (ms: number, more: object = {}, of = '') =>
+    overview({ subscribers: { '': {}, [of]: { oldestReadyAt: ago(ms) } }, ...more });
+  const having = (...kinds: string[]) => ({ lives: [{ ...present(quiet.lives[0]), kinds }] });
   const paused = { reason: 'x', by: 'me', since: ago(0) };
   test.each([
     ['the disk has little room', 'minor: The disk .* 512 MiB left', () => disk(GIB / 2, 'scarce')],
@@ -151,6 +155,21 @@ describe('the overview', () => {
       'one of its own is held',
       'grave: Handlers past their time hold 1 of 64 places of instance A',
       () => ({ ...holding(1), instance: 'A' }),
+    ],
+    [
+      'one of a subscriber is held',
+      'grave: Handlers past their time hold 1 of 64 places of subscriber search of instance A',
+      () => ({ ...holding(1, 'search'), instance: 'A' }),
+    ],
+    [
+      'a subscriber takes up none',
+      'grave: An event of subscriber search has been ready for 1 min',
+      () => ({ ...ready(90_000, {}, 'search'), ...having('media_available@search') }),
+    ],
+    [
+      'no process has its subscriber',
+      '',
+      () => ({ ...ready(90_000, {}, 'search'), ...having('media_available') }),
     ],
     ['the key is gone', 'grave: of key_gone', () => ({ ...flaw('key_gone'), secrets: undefined })],
     ['a transaction is open', 'minor: of open_transaction', () => flaw('open_transaction')],

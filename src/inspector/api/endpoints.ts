@@ -6,7 +6,7 @@ import { admitWaiting } from '../../receiver/admissions.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
-import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
+import { bulkFilterIn, event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { received, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
 import { series } from './stats.ts';
@@ -23,7 +23,7 @@ export const reasonText = z.string().trim().min(1).max(500);
 const bulkInput = z.object({
   ...filterShape,
   dry_run: flag.describe('only count'),
-  all: flag.describe('must be true if no filter is given'),
+  all: flag.describe('must be true if no filter but `subscriber` is given'),
 });
 
 const BULK = 'With very many, the answer comes before the end, with `more`. 409 while another is under way.';
@@ -34,12 +34,13 @@ const LONGEST_ANSWER_MS = 10_000;
 /** Does a verb for all events that match, or only counts them. */
 async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Change) {
   const { dry_run, all, ...filters } = given;
-  const filter = filterIn(filters);
+  const filter = await bulkFilterIn(inspected, filters);
   if (dry_run) {
     const { events, isAll } = await countFor(wanted.verb, inspected, filter);
     return { dry_run, events, more: !isAll };
   }
-  if (!all && Object.values(filter).every((value) => value === undefined))
+  const { subscriber: _, ...which } = filter;
+  if (!all && Object.values(which).every((value) => value === undefined))
     throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
   const progress = verbs.start(filter, wanted);
@@ -74,7 +75,8 @@ export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
       run: ({ reason, ...given }) => bulk(inspected, given, { verb: 'dismiss', reason }),
     }),
     get('/events/:id', {
-      summary: 'One event with its attempts and steps, the state of its resource, and the events around it.',
+      summary:
+        'One event with attempts, steps and state, those of other subscribers, and the events around it.',
       input: oneEvent,
       run: ({ id }) => event(inspected, id),
     }),

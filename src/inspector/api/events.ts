@@ -4,7 +4,7 @@ import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
 import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
-import { isEventId, RESOURCE, STATUSES } from '../../store/stored.ts';
+import { RESOURCE, STATUSES } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -13,8 +13,8 @@ const text = z.string().min(1).max(200);
 /** An event's id. */
 export const eventIdText = z
   .string()
-  .refine((id) => isEventId(id), 'is not an event id')
-  .meta({ pattern: '^-?[0-9a-z]{1,11}-[0-9a-f]{20}$', examples: ['lsbxnu20-0123456789abcdef0123'] });
+  .regex(/^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$/, 'is not an event id')
+  .meta({ examples: ['lsbxnu20-0123456789abcdef0123', 'lsbxnu20-0123456789abcdef0123@search'] });
 
 /** A time in a request, parsed to milliseconds since the epoch. */
 export const momentText = z.string().transform((text, { addIssue }) => {
@@ -36,6 +36,12 @@ export const filterShape = {
     .regex(RESOURCE, 'must be media:ID or channel:ID, or else as the list of events shows it')
     .optional()
     .describe('media:ID or channel:ID'),
+  subscriber: text
+    .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be main, all or the name of a subscriber')
+    .optional()
+    .describe(
+      'whose events: a name; main: of the handlers without one; all. Verbs for many need it where there are any',
+    ),
   webhook: text.optional(),
   since: momentText.optional().describe(`happened then or later: ${MOMENTS}`),
   until: momentText.optional().describe('happened before then'),
@@ -52,10 +58,22 @@ type Filters = z.output<z.ZodObject<typeof filterShape>>;
 
 /** @throws RefusedError if the times leave nothing between them */
 export function filterIn(given: Filters): EventFilter {
-  const { kind, since, until } = given;
+  const { kind, since, until, subscriber: whose } = given;
   if (since !== undefined && until !== undefined && since >= until)
     throw new RefusedError(400, 'since must be before until');
-  return { ...given, kind: kind && (kindsMeant(kind) ?? kind) };
+  const subscriber = whose === 'main' ? '' : whose === 'all' ? undefined : whose;
+  return { ...given, subscriber, kind: kind && (kindsMeant(kind) ?? kind) };
+}
+
+/**
+ * The filter of a verb for many events. Where there are subscribers, it must say whose: a replay for a search index is not to mail again.
+ * @throws RefusedError 400 that names the subscribers
+ */
+export async function bulkFilterIn({ store }: Inspected, given: Filters): Promise<EventFilter> {
+  const [, ...names] = await store.queue.subscriberNames();
+  if (given.subscriber === undefined && names.length > 0)
+    throw new RefusedError(400, `say whose events: subscriber must be main, ${names.join(', ')} or all`);
+  return filterIn(given);
 }
 
 /** How many events of the same resource are shown on either side of one. */
@@ -67,15 +85,19 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
-/** One event with all that belongs to it, and the events around it. */
+/** One event with all that belongs to it, the events of other subscribers of its notification, and the events around it. */
 export async function event({ store }: Inspected, id: string) {
-  const [found, timeline] = await Promise.all([
+  const [found, timeline, siblings] = await Promise.all([
     wholeEventJson(store, id),
     store.queue.timeline({ id, each: NEIGHBOURS }),
+    store.queue.siblings({ id }),
   ]);
   if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
   return {
     ...found,
+    siblings: siblings
+      .filter((other) => other.id !== id)
+      .map(({ id, subscriber, status, endedAt }) => ({ id, subscriber, status, ended: isoOrNull(endedAt) })),
     timeline: timeline.map((other) => ({
       id: other.id,
       kind: other.kind,

@@ -2,8 +2,9 @@ import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
-import type { EventStore, Instance, Sum } from '../../store/event-store.ts';
+import type { EventStore, Instance, Overview, Subscriber, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
+import { ofSubscriber, subscriberOf } from '../../store/stored.ts';
 import { MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -23,6 +24,8 @@ const PATIENCE_MS = 3000;
 const DEAF_MS = 10_000;
 /** So many events in a row from the future are no mistake of a sender. */
 export const LEAST_AHEAD = 3;
+/** Subscribers' events are between them. */
+const NEWEST = { limit: LEAST_AHEAD, reach: 200 };
 
 /** Where what is known comes from; a command watches nothing. */
 export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
@@ -31,10 +34,11 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 
 /**
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
- * store. `failing`: events that wait after a failure. `held`: handlers past their time. `work`: what instances have at work, or had when they
- * ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can be recorded. `secrets`: those stored, or why they
- * cannot be read, undefined if that takes too long. `recent` is of the last 10 minutes, `latest` of the present one and the one before.
- * `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has accepted some.
+ * store. `lastAt`: when the newest notification came. `failing`: events that wait after a failure. `held`: handlers past their time. `work`:
+ * what instances have at work, or had when they ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can
+ * be recorded. `secrets`: those stored, or why they cannot be read, undefined if that takes too long. `recent` is of the last 10 minutes,
+ * `latest` of the present one and the one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has
+ * accepted some.
  */
 export async function lookAt({ store, watch, clock, config }: Sources) {
   const now = clock.now();
@@ -42,7 +46,8 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
   const instance = watch ? config.INSTANCE_NAME : null;
   const [overview] = await Promise.all([store.reports.overview(), watch?.report()]);
   const { newest, problems, hour, late, all, ...found } = await resolved({
-    newest: store.queue.search({ filter: {}, stretch: { limit: LEAST_AHEAD, reach: LEAST_AHEAD } }),
+    newest: store.queue.search({ filter: { subscriber: '' }, stretch: NEWEST }),
+    subscribers: store.queue.subscribers(),
     accepted: store.reports.newestOfWebhooks(),
     // They may be sealed under another key, or locked: the service goes on with those that it holds.
     secrets: within(clock, PATIENCE_MS, store.secrets.all()).catch(messageOf),
@@ -59,19 +64,21 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
   const lives = all.map((one): Instance => (isHere(one) ? { ...one, state: 'live' } : one));
   const isHeld = ({ instance: of, since }: (typeof late)[number]) =>
     lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt <= since);
+  const names = Object.keys(overview.subscribers);
   const haveCrashed = lives.some(({ state, leftAt }) => state !== 'live' && leftAt === undefined);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
     ...found,
     overview,
     newest: newest.events,
+    lastAt: Math.max(0, ...found.accepted.map(({ receivedAt }) => receivedAt)) || undefined,
     failing: problems.filter(({ failedSince }) => failedSince !== undefined),
     now,
     instance,
     lives,
     held: late.filter(isHeld), // leases of a process that has gone run out by themselves
     work: haveCrashed ? await store.reports.atWork() : [],
-    amiss: await skippedAmiss(store, lives),
+    amiss: (await Promise.all(names.map((name) => skippedAmiss(store, name, lives)))).flat(),
     hour: figuresOf(hour),
     recent: figuresOf(recent),
     latest: figuresOf(recent.filter(({ name }) => Number(name) >= present - MINUTE_MS)),
@@ -91,14 +98,15 @@ async function resolved<T extends object>(promises: T) {
  * no room for, since the database was made. `rejected` is without 503 and 500, which are `not_recorded`. `figures` are of the last hour.
  * `busy_percent`: how busy what writes to the store was.
  */
-export function shownOf({ overview, newest: [last], lives, disk, ...known }: Known) {
+export function shownOf({ overview, lives, disk, ...known }: Known) {
   const { pending, running, dead, paused, quarantined, quarantineLost: quarantine_lost } = overview;
   return {
     now: iso(lives[0]?.now ?? known.now),
     instance: known.instance,
     events: { pending, running, dead },
+    subscribers: Object.fromEntries(known.subscribers.map((one) => [one.name, workJson(one, overview)])),
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
-    last_recorded_at: isoOrNull(last?.receivedAt),
+    last_recorded_at: isoOrNull(known.lastAt),
     quarantined,
     quarantine_lost,
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
@@ -110,6 +118,12 @@ export function shownOf({ overview, newest: [last], lives, disk, ...known }: Kno
     last_2_minutes: known.latest,
     figures: known.hour,
   };
+}
+
+/** `behind`: how many notifications it was not given yet, 10,000 at most. */
+function workJson({ name, behind }: Subscriber, { subscribers }: Overview) {
+  const { pending = 0, waiting = 0, running = 0, oldestPendingAt } = subscribers[name] ?? {};
+  return { pending, waiting, running, behind, oldest_pending_at: isoOrNull(oldestPendingAt) };
 }
 
 const instanceJson = ({ name, version, startedAt, seenAt, leftAt, running, state }: Instance) => ({
@@ -194,18 +208,27 @@ async function problemOfCommits(store: EventStore, clock: Sources['clock']) {
 const HEARD_MS = 10_000;
 /** How many of the newest events are searched for those that were skipped, and how many of them are told. */
 const SEARCHED = { reach: 50_000, limit: 500 };
-const has = (kind: string) => (one: Instance) => one.kinds.includes(slotOf(kind));
 
-/** Events that were skipped for want of a handler while another instance had one, as one that lives has. `since`: the first event time. */
-async function skippedAmiss(store: EventStore, lives: readonly Instance[]) {
+/** Whether a process runs the events of a subscriber: each runs those of the handlers without a name. */
+export const runs = (subscriber: string) => (one: Instance) =>
+  subscriber === '' || one.kinds.some((slot) => subscriberOf(slot) === subscriber);
+
+/**
+ * Events of a subscriber that were skipped for want of a handler while another instance had one, as one that lives has. `since`: the first
+ * event time.
+ */
+async function skippedAmiss(store: EventStore, subscriber: string, all: readonly Instance[]) {
+  const lives = all.filter(runs(subscriber));
+  const has = (kind: string) => (one: Instance) => one.kinds.includes(ofSubscriber(slotOf(kind), subscriber));
   const living = lives.filter(({ state }) => state === 'live');
-  const uneven = living.flatMap(({ kinds }) => kinds).filter((kind) => !lives.every(has(kind)));
-  if (uneven.length === 0) return undefined;
+  const own = living.flatMap(({ kinds }) => kinds).filter((slot) => subscriberOf(slot) === subscriber);
+  const uneven = own.flatMap((slot) => slot.split('@')[0] ?? []).filter((kind) => !lives.every(has(kind)));
+  if (uneven.length === 0) return [];
   const sums = await store.reports.stats({ since: (living[0]?.now ?? 0) - HOUR_MS, by: 'kind' });
   const kinds = uneven.filter((kind) => sums.some((sum) => sum.name === kind && sum.result === 'skipped'));
-  if (kinds.length === 0) return undefined;
+  if (kinds.length === 0) return [];
   const kind = kinds.includes('unknown') ? undefined : kinds; // no list has those
-  const filter = { status: 'skipped', error: 'no handler for *', kind } as const;
+  const filter = { subscriber, status: 'skipped', error: 'no handler for *', kind } as const;
   const searched = await store.queue.search({ filter, stretch: SEARCHED });
   const events = searched.events.filter(({ kind, handledAt = 0 }) => {
     const lived = ({ startedAt, seenAt }: Instance) =>
@@ -213,8 +236,9 @@ async function skippedAmiss(store: EventStore, lives: readonly Instance[]) {
     return kinds.includes(slotOf(kind)) && lives.filter(has(kind)).some(lived);
   });
   const [first] = events;
-  if (!first) return undefined;
+  if (!first) return [];
   return {
+    subscriber,
     events: events.length,
     hasMore: searched.next !== undefined,
     kinds: [...new Set(events.map(({ kind }) => slotOf(kind)))],

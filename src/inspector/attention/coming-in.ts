@@ -18,7 +18,7 @@ const were = (count: number) => `${plural(count, 'request was', 'requests were')
 
 /** Whether what the provider sends gets in. What strangers send, who know no webhook of ours, is never grave. */
 export function comingIn(known: Known): Found {
-  const { now, overview, recent, latest, refusals, newest } = known;
+  const { now, overview, recent, latest, refusals, lastAt = 0 } = known;
   const { quarantined, quarantineLost: lost } = overview;
   // Where clocks differ, nobody knows what came after what.
   const webhooks = clocksOff(known).length > 0 ? [] : webhooksLeftOut(known);
@@ -29,7 +29,7 @@ export function comingIn(known: Known): Found {
     : webhooks.map((one) => ({ ...refusedTogether([one], now), of: one.id }));
   const reasons = reasonsOf(refusals.filter(({ lastAt }) => lastAt > now - RECENT_MS));
   // What came from quarantine counts, too.
-  const isAnyIn = recent.accepted + recent.duplicate > 0 || (newest[0]?.receivedAt ?? 0) > now - RECENT_MS;
+  const isAnyIn = recent.accepted + recent.duplicate > 0 || lastAt > now - RECENT_MS;
   // A proxy can be mended, and what else strangers send cannot.
   const advice = adviceOnRefused(reasons.includes('no_token') ? 'no_token' : reasons[0]);
   return [

@@ -1,6 +1,7 @@
 import type { Problem } from '../../store/event-store.ts';
 import { LOOKED_AT } from '../../store/queue/lists/problems.ts';
-import type { Known } from '../api/stats.ts';
+import { ofSubscriber } from '../../store/stored.ts';
+import { type Known, runs } from '../api/stats.ts';
 import { duration, eventsPath, number, plural } from '../pages/words.ts';
 import { type Found, listed, MOST_TOLD, type Sentence, since } from './concern.ts';
 import { clocksOff } from './processes.ts';
@@ -11,11 +12,19 @@ const FAILING_MS = 120_000;
 
 const sum = (groups: readonly { readonly count: number }[]) =>
   groups.reduce((total, { count }) => total + count, 0);
+/** The filter by a subscriber, where there are any. */
+const filterOf = ({ overview }: Known, subscriber: string) =>
+  Object.keys(overview.subscribers).length > 1 ? { subscriber: subscriber || 'main' } : {};
+/** Whether a living process runs a subscriber's events: else they wait, and a sentence of its own tells. */
+const isRun = ({ lives }: Known, subscriber: string) =>
+  subscriber === '' || lives.some((one) => one.state === 'live' && runs(subscriber)(one));
+const ofNamed = (subscriber: string) => (subscriber ? ` of subscriber ${subscriber}` : '');
 const firstOf = (groups: readonly Problem[]) => Math.min(...groups.map(({ failedSince = 0 }) => failedSince));
 
 /** What fails, site by site: those that have failed for longest have a sentence each, and the others share one. */
 function failures(known: Known): Sentence[] {
-  const sites = [...Map.groupBy(known.failing, ({ siteId }) => siteId)].toSorted(
+  const failing = known.failing.filter(({ subscriber }) => isRun(known, subscriber));
+  const sites = [...Map.groupBy(failing, ({ siteId }) => siteId)].toSorted(
     ([, one], [, other]) => firstOf(one) - firstOf(other),
   );
   const others = sites.splice(MOST_TOLD);
@@ -27,7 +36,8 @@ function failures(known: Known): Sentence[] {
 
 function failure(known: Known, of: string, where: string, groups: readonly Problem[]): Sentence {
   const { now, failing, overview } = known;
-  const errors = [...Map.groupBy(groups, ({ error }) => error)];
+  const errorOf = ({ subscriber, error }: Problem) => (subscriber ? `${subscriber}: ${error}` : error);
+  const errors = [...Map.groupBy(groups, errorOf)];
   const told = listed(errors.map(([error, alike]) => `${error} (${number(sum(alike))})`));
   const least = sum(failing) >= LOOKED_AT ? 'At least ' : '';
   const age = since(firstOf(groups), now);
@@ -45,45 +55,86 @@ function failure(known: Known, of: string, where: string, groups: readonly Probl
 }
 
 /** What was skipped, though an instance had a handler for it. */
-function noHandler({ events, kinds, since, ...amiss }: NonNullable<Known['amiss']>): Sentence {
-  const path = eventsPath({ status: 'skipped', error: 'no handler for *', ...(since && { since }) });
-  const flags = `--status skipped --error 'no handler for *'${since ? ` --since ${since}` : ''}`;
+function noHandler(known: Known, amiss: Known['amiss'][number]): Sentence {
+  const { events, kinds, since, subscriber } = amiss;
+  const more = { ...filterOf(known, subscriber), ...(since && { since }) };
+  const path = eventsPath({ status: 'skipped', error: 'no handler for *', ...more });
+  const flags = [
+    "--status skipped --error 'no handler for *'",
+    ...Object.entries(more).map((one) => one.join(' ')),
+  ];
   return {
     fault: 'no_handler',
+    ...(subscriber && { of: subscriber }),
     text:
       `${amiss.hasMore ? 'At least ' : ''}${plural(events, 'event was', 'events were')} skipped, as instance ${amiss.lacking} ` +
-      `has no handler for ${kinds.join(', ')}, and ${amiss.having} has one`,
-    advice: `Give all instances the same handlers, and replay the events: \`npx hookkit events replay ${flags}\`.`,
+      `has no handler${ofNamed(subscriber)} for ${kinds.join(', ')}, and ${amiss.having} has one`,
+    advice: `Give all instances the same handlers, and replay the events: \`npx hookkit events replay ${flags.join(' --')}\`.`,
     path,
     action: { label: 'Replay them', path: path.replace('events', 'events/replay') },
   };
 }
 
 /** Handlers that go on after their time. */
-function heldPlaces({ now, held, instance, config }: Known): Sentence[] {
-  return [...Map.groupBy(held, (one) => one.instance)].map(([of, groups]) => {
+function heldPlaces(known: Known): Sentence[] {
+  const { now, held, instance, config } = known;
+  // Each subscriber has places of its own.
+  const placesOf = (one: (typeof held)[number]) => ofSubscriber(one.instance, one.subscriber);
+  return [...Map.groupBy(held, placesOf)].map(([of, groups]) => {
+    const [{ instance: on, subscriber } = { instance: of, subscriber: '' }] = groups;
     const count = sum(groups);
     const which =
-      of === instance ? `${number(count)} of ${config.DISPATCH_CONCURRENCY} places` : plural(count, 'place');
+      on === instance ? `${number(count)} of ${config.DISPATCH_CONCURRENCY} places` : plural(count, 'place');
     const told = groups.map((one) => `${one.kind} of site ${one.siteId || 'unknown'} (${number(one.count)})`);
     const longest = duration(Math.max(...groups.map((one) => since(one.since, now))));
     return {
       fault: 'held_places',
       of,
-      text: `Handlers past their time hold ${which} of instance ${of}: ${listed(told)}, the first for ${longest}`,
+      text: `Handlers past their time hold ${which}${ofNamed(subscriber)} of instance ${on}: ${listed(told)}, the first for ${longest}`,
       advice:
         'They ignore ctx.signal: only a restart of the process frees the places. Events are recorded meanwhile, and handled afterwards. ' +
         'Correct the handlers: pass ctx.signal on, and give every call a time-out.',
-      path: eventsPath({ status: 'running' }),
+      path: eventsPath({ status: 'running', ...filterOf(known, subscriber) }),
     };
   });
 }
 
+/** What stays ready. */
+function notTakenUp(known: Known): Sentence[] {
+  const { now, overview, held } = known;
+  const stuck = Object.entries(overview.subscribers).filter(([name, { oldestReadyAt }]) => {
+    const areHeld = held.some(({ subscriber }) => subscriber === name);
+    return since(oldestReadyAt, now) > READY_MS && !areHeld && isRun(known, name);
+  });
+  return stuck.map(([name, { oldestReadyAt }]) => ({
+    fault: 'not_taken_up',
+    ...(name && { of: name }),
+    since: oldestReadyAt,
+    text: `An event${ofNamed(name)} has been ready for ${duration(since(oldestReadyAt, now))}, and no handler takes it up`,
+    advice: 'Handlers are slow, at a limit of the app, or none runs: see their times and the instances.',
+    path: eventsPath({ status: 'pending', ...filterOf(known, name) }),
+  }));
+}
+
+/** Subscribers that no process has had for an hour: the store forgets none sooner. */
+function absentSubscribers({ subscribers, lives }: Known): Sentence[] {
+  const absent = subscribers.filter(({ name }) => lives.length > 0 && !lives.some(runs(name)));
+  return absent.map(({ name: of, behind }) => ({
+    fault: 'absent_subscriber',
+    of,
+    grave: false,
+    text: `No process has had subscriber ${of} for an hour: it is ${plural(behind, 'notification')} behind`,
+    advice:
+      'Its events wait until one has it, and for 30 days retention keeps what it has yet to get. Deploy a process that has it, or remove it: ' +
+      `\`npx hookkit subscribers remove ${of}\`.`,
+    path: './#subscribers',
+  }));
+}
+
 /** Whether what was recorded is handled. */
 export function handling(known: Known): Found {
-  const { now, overview, held, amiss } = known;
+  const { now, overview, amiss } = known;
   const { paused, dead } = overview;
-  const ready = since(overview.oldestReadyAt, now);
   return [
     paused !== undefined && {
       fault: 'paused',
@@ -94,17 +145,10 @@ export function handling(known: Known): Found {
     },
     ...failures(known),
     ...heldPlaces(known),
-    paused === undefined &&
-      held.length === 0 &&
-      clocksOff(known).length === 0 && // else nobody knows for how long
-      ready > READY_MS && {
-        fault: 'not_taken_up',
-        since: overview.oldestReadyAt,
-        text: `An event has been ready for ${duration(ready)}, and no handler takes it up`,
-        advice: 'Handlers are slow, at a limit of the app, or none runs: see their times and the instances.',
-        path: eventsPath({ status: 'pending' }),
-      },
-    amiss !== undefined && noHandler(amiss),
+    // Where clocks are off, nobody knows for how long.
+    ...(paused === undefined && clocksOff(known).length === 0 ? notTakenUp(known) : []),
+    ...amiss.map((one) => noHandler(known, one)),
+    ...absentSubscribers(known),
     dead > 0 && {
       fault: 'dead',
       text: `${plural(dead, 'event is', 'events are')} dead`,

@@ -6,7 +6,7 @@ import { alike } from '../../store/queue/lists/problems.ts';
 import { STATUSES } from '../../store/stored.ts';
 import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
-import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
+import { bulkFilterIn, event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
@@ -86,11 +86,11 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
 }
 
 /** Begins what `bulkPage` has shown, and leads to its progress. */
-export function changeMany({ verbs, log }: Inspected, verb: Verb): RequestHandler {
-  return (req, res) => {
+export function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
+  return async (req, res) => {
     const { id, reset_steps: resetSteps, reason, ...filters } = inputOf(bulkForm, req);
-    verbs.start(filterIn(filters), { verb, resetSteps, reason }, id);
-    logDone(log, req, { id });
+    inspected.verbs.start(await bulkFilterIn(inspected, filters), { verb, resetSteps, reason }, id);
+    logDone(inspected.log, req, { id });
     const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
     res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);
   };

@@ -33,11 +33,11 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   for (const [path, page] of Object.entries(pages)) {
     const show: RequestHandler = async (req, res) => {
       const at = path.split('/')[1];
-      const [{ view = at || 'overview', ...data }, { dead, quarantined }] = await Promise.all([
-        page(req, res),
-        store.reports.overview(),
-      ]);
-      render(res, view, { nav: { at, dead, quarantined }, now: clock.now(), ...data });
+      const [{ view = at || 'overview', ...data }, { dead, quarantined, subscribers: works }] =
+        await Promise.all([page(req, res), store.reports.overview()]);
+      const names = Object.keys(works).map((name) => name || 'main');
+      const subscribers = names.length > 1 ? names : [];
+      render(res, view, { nav: { at, dead, quarantined }, subscribers, now: clock.now(), ...data });
     };
     router.get(path, show);
     if (path === '/send') router.post(path, form, show);

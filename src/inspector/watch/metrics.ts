@@ -43,7 +43,7 @@ export class Metrics {
   }
 
   ran({ kind, outcome, subscriber, ms }: HandlerRun): void {
-    this.#handler.observe({ kind: slotOf(kind), outcome, subscriber }, ms / 1000);
+    this.#handler.observe({ kind: slotOf(kind), outcome, ...(subscriber && { subscriber }) }, ms / 1000);
   }
 
   committed(ms: number): void {

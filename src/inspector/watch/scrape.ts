@@ -9,6 +9,7 @@ import { Counter, Gauge, Registry } from './metrics.ts';
 const PATIENCE_MS = 5000;
 
 const EVENTS = 'Events that have not ended, and dead ones.';
+const PENDING = 'Events of a subscriber that have not ended.';
 const BUSY = 'How busy what writes to the store was in the last minutes, 0 to 1.';
 const FAULT = 'What needs attention, as the overview says it: 1 while it does.';
 
@@ -30,6 +31,10 @@ export async function scrape(inspected: Inspected): Promise<string> {
     new Counter({ name, help, registers }).inc(value);
   const gauge = (name: string, help: string, value: number) =>
     new Gauge({ name, help, registers }).set(value);
+  const gauges = (name: string, help: string, label: string, values: (readonly [string, number])[]) => {
+    const labelled = new Gauge({ name, help, labelNames: [label], registers });
+    for (const [value, number] of values) labelled.set({ [label]: value }, number);
+  };
   const { user, system } = process.cpuUsage();
   count('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
   gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
@@ -38,8 +43,9 @@ export async function scrape(inspected: Inspected): Promise<string> {
   if (known) {
     const { oldest_pending_at: oldest, disk } = known;
     const age = since(oldest ? Date.parse(oldest) : undefined, clock.now()) / 1000;
-    const events = new Gauge({ name: 'webhook_events', help: EVENTS, labelNames: ['status'], registers });
-    for (const [status, number] of Object.entries(known.events)) events.set({ status }, number);
+    gauges('webhook_events', EVENTS, 'status', Object.entries(known.events));
+    const waiting = Object.entries(known.subscribers).map(([name, { pending }]) => [name, pending] as const);
+    if (waiting.length > 0) gauges('webhook_subscriber_pending', PENDING, 'subscriber', waiting);
     gauge('webhook_oldest_pending_seconds', 'Age of the oldest unfinished event.', age);
     gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);

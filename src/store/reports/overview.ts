@@ -54,7 +54,7 @@ const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${co
 const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
   ${count(`events WHERE ${OF} AND next_at IS NOT NULL`)} AS waiting, ${count(`lanes WHERE ${OF} AND lease IS NOT NULL`)} AS running,
   ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
-  (SELECT min(next_at) FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL) AS next_at`;
+  (SELECT next_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT 1) AS next_at`;
 
 type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & { readonly paused?: string };
 

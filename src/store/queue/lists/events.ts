@@ -3,7 +3,7 @@ import { type DoneStep, type Of, ofSubscriber, type StateValue, type StoredEvent
 import type { Lane, LeaseKey } from '../lanes.ts';
 import { LOOKED_AT, problemReads } from './problems.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads, subscriberNames } from './search.ts';
-import type { Attempt, RunningStart, StatePlace, States, StatesQuery, Subscriber } from './types.ts';
+import type { Attempt, RunningStart, Sibling, StatePlace, States, StatesQuery, Subscriber } from './types.ts';
 
 /** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
@@ -37,7 +37,7 @@ export function eventReads(d: Dialect) {
   const work = `SELECT ${isThere(`lanes WHERE ${OF} AND lease IS NULL`)} AS is_ready,
     ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(`lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now}`)} AS is_lost,
     ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
-  const siblings = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
+  const siblings = `SELECT ${COLUMNS}, e.ended_at FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
   const subscribers = `SELECT name, kinds, (SELECT count(*) FROM (SELECT 1 FROM events
       WHERE seq > place AND subscriber = '' LIMIT ${LOOKED_AT}) b) AS behind
     FROM subscribers WHERE place IS NOT NULL ORDER BY name`;
@@ -66,10 +66,11 @@ export function eventReads(d: Dialect) {
     },
 
     /** All events of one notification, by one of their ids: that of the handlers without a name first. */
-    async siblings(db: Db, { id }: Id): Promise<StoredEvent[]> {
+    async siblings(db: Db, { id }: Id): Promise<Sibling[]> {
       const [notification = ''] = id.split('@');
       const ids = (await subscriberNames(db)).map((name) => ofSubscriber(notification, name));
-      return (await db.all<EventRow>(siblings, { ids })).map(eventOf);
+      const rows = await db.all<EventRow & Pick<Sibling, 'endedAt'>>(siblings, { ids });
+      return rows.map((row) => ({ ...row, ...eventOf(row) }));
     },
 
     attempts: (db: Db, id: Id) => db.all<Attempt>(attempts, id),

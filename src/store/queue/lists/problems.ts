@@ -1,7 +1,8 @@
 import type { Db, Dialect } from '../../dialect.ts';
+import { subscriberNames } from './search.ts';
 import type { Held, Problem } from './types.ts';
 
-/** How many of the newest dead events, and of those that wait, are read. */
+/** How many of the newest dead events, and of those of each subscriber that wait, are read. */
 export const LOOKED_AT = 10_000;
 /** How many starts that have not ended are read, the oldest. */
 const MOST_HELD = 1000;
@@ -10,21 +11,21 @@ const LONGEST = 200;
 
 // The name of its media or channel is in most errors, and would make each error one of its own.
 const NAME = "substr(resource, CASE WHEN resource LIKE 'channel:%' THEN 9 ELSE 7 END)";
-const groups = (events: string) => `SELECT status, kind, site_id, error, count(*) AS count,
+const groups = (events: string) => `SELECT status, subscriber, kind, site_id, error, count(*) AS count,
     min(received_at) AS first_at, max(received_at) AS last_at, min(next_at) AS next_at,
     coalesce(min(CASE WHEN replays = 0 THEN seq END), min(seq)) AS seq
-  FROM (SELECT status, kind, site_id, replace(substr(last_error, 1, 400), ${NAME}, '*') AS error, received_at, next_at, replays, seq
-    FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
-  GROUP BY status, kind, site_id, error`;
+  FROM (SELECT status, subscriber, kind, site_id, replace(substr(last_error, 1, 400), ${NAME}, '*') AS error,
+    received_at, next_at, replays, seq FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
+  WHERE status = 'dead' OR error IS NOT NULL GROUP BY status, subscriber, kind, site_id, error`;
 const DEAD = groups("status = 'dead' ORDER BY seq DESC");
-const WAITING = groups(
-  'held_by IS NULL AND next_at IS NOT NULL AND last_error IS NOT NULL ORDER BY held_by DESC, next_at DESC',
-);
+// The index over those that wait has the order for one subscriber alone. With a condition on the error, PostgreSQL reads all events.
+const WAITING = groups(`subscriber = $subscriber AND held_by IS NULL AND next_at IS NOT NULL
+    ORDER BY held_by DESC, next_at DESC`);
 
-const HELD = `SELECT owner AS instance, kind, site_id, count(*) AS count, min(started_at) AS since
+const HELD = `SELECT owner AS instance, events.subscriber AS subscriber, kind, site_id, count(*) AS count, min(started_at) AS since
   FROM (SELECT owner, started_at, event FROM lanes WHERE lease IS NOT NULL AND started_at < $before
     ORDER BY started_at LIMIT ${MOST_HELD}) l JOIN events ON events.seq = l.event
-  GROUP BY owner, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
+  GROUP BY owner, events.subscriber, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
 
 type Group = Omit<Problem, 'failedSince'> & { readonly seq: number };
 type Began = { readonly seq: number; readonly failedSince: number | undefined; readonly last: string };
@@ -37,12 +38,15 @@ export function problemReads(d: Dialect) {
       (SELECT outcome FROM attempts WHERE event = events.seq ORDER BY started_at DESC LIMIT 1) AS last
     FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
   return {
-    /** Starts that began before a time and have not ended, by instance, kind and site: the largest groups first. */
+    /** Starts that began before a time and have not ended, by instance, subscriber, kind and site: the largest groups first. */
     held: (db: Db, time: { readonly before: number }) => db.all<Held>(HELD, time),
 
     /** Dead events, and those that wait after a failure, in groups: the largest first. */
     async problems(db: Db): Promise<Problem[]> {
-      const groups = merged([...(await db.all<Group>(DEAD)), ...(await db.all<Group>(WAITING))]);
+      const found = await db.all<Group>(DEAD);
+      for (const subscriber of await subscriberNames(db))
+        found.push(...(await db.all<Group>(WAITING, { subscriber })));
+      const groups = merged(found);
       const waiting = groups.filter(({ status }) => status === 'pending');
       const first = new Map((await db.each<Began>(began, waiting)).map((row) => [row.seq, row]));
       return groups.map(({ seq, ...group }) => {
@@ -58,7 +62,7 @@ function merged(rows: readonly Group[]): Group[] {
   const found = new Map<string, Group>();
   for (const row of rows) {
     const error = alike(row.error ?? '');
-    const key = JSON.stringify([row.status, row.kind, row.siteId, error]);
+    const key = JSON.stringify([row.status, row.subscriber, row.kind, row.siteId, error]);
     const one = found.get(key) ?? { ...row, count: 0 };
     found.set(key, {
       ...one,

@@ -71,8 +71,8 @@ export interface RunningStart {
   readonly instance: string;
 }
 
-/** Events of one kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
-export interface Problem {
+/** Events of one subscriber, kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
+export interface Problem extends Of {
   /** the first line of the error; `*` stands for what differs, and in `EventFilter.error` for anything */
   readonly error: string;
   readonly kind: string;
@@ -88,11 +88,17 @@ export interface Problem {
   readonly failedSince: number | undefined;
 }
 
-/** Starts of an instance that have not ended, of events of one kind and site. */
-export interface Held extends Pick<Problem, 'kind' | 'siteId' | 'count'> {
+/** Starts of an instance that have not ended, of events of one subscriber, kind and site. */
+export interface Held extends Pick<Problem, 'subscriber' | 'kind' | 'siteId' | 'count'> {
   readonly instance: string;
   /** when the first of them began, milliseconds since the epoch */
   readonly since: number;
+}
+
+/** An event beside the others of its notification. */
+export interface Sibling extends StoredEvent {
+  /** when it was handled, skipped, dead or dismissed, milliseconds since the epoch */
+  readonly endedAt: number | undefined;
 }
 
 /** A subscriber, and how far it is. */
