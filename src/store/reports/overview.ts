@@ -65,11 +65,12 @@ export type Work = Pick<
 >;
 
 /** How many of the newest events tell which webhooks something is accepted of. */
-const NEAR = 1000;
+const NEAR = 4000;
 const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
-  FROM (SELECT webhook_id, received_at FROM events WHERE subscriber = '' ORDER BY seq DESC LIMIT ${NEAR}) e GROUP BY webhook_id`;
+  FROM (SELECT webhook_id, received_at, subscriber FROM events ORDER BY seq DESC LIMIT ${NEAR}) e WHERE subscriber = ''
+  GROUP BY webhook_id`;
 
-/** When the newest event of each webhook was received. Only the newest 1,000 events count. */
+/** When the newest event of each webhook was received. Only the newest 4,000 events count. */
 export const newestOfWebhooks = (db: Db) =>
   db.all<{ webhookId: string; receivedAt: number }>(newestByWebhook);
 
