@@ -176,10 +176,11 @@ export class Dispatcher {
         found.push(...ready);
         for (const event of dead) this.#tellDead(event);
       }
-      const isSweeping = now >= this.#sweepAt && !this.#isStopped;
-      if (isSweeping) this.#sweepAt = now + SWEEP_MS;
-      if (work.isReady || found.length > 0 || (isSweeping && (await store.queue.sweep(this.#of))))
-        this.wake();
+      if (work.isReady || found.length > 0) this.wake();
+      if (now >= this.#sweepAt && !this.#isStopped) {
+        if ((await store.queue.sweep(this.#of)) > 0) this.wake();
+        this.#sweepAt = now + SWEEP_MS;
+      }
     } catch (error) {
       this.#storeFailed('look for events', error);
     }

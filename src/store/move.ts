@@ -80,12 +80,17 @@ export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[
   };
   const moved: MovedTable[] = [];
   for (const table of Object.keys(KEYS)) moved.push(await copy(table, source, target, onPage));
+  await target.transact((db) => db.all(SET_CURSORS));
   await target.setVersion(VERSION);
   await source.setVersion(MOVED);
   // A receiver that stood still meanwhile fails.
   if (source.isPostgres) await source.transact((db) => db.all('ALTER TABLE events RENAME TO events_moved'));
   return moved;
 }
+
+/** PostgreSQL gives a number to what it does not insert, too: a cursor may be beyond the last event, after which the target goes on. */
+const LAST = '(SELECT coalesce(max(seq), 0) FROM events)';
+const SET_CURSORS = `UPDATE subscribers SET place = ${LAST} WHERE place > ${LAST}`;
 
 const openRaw = async (url: string): Promise<Raw> => (await engineOf(url)).openRaw(url);
 

@@ -5,9 +5,9 @@ import { KitError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/seeded-random.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
-import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { RunningApp } from '../../src/dispatch/run-handler.ts';
+import { type Dispatchers, dispatchersOf } from '../../src/dispatch/subscribers.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { logLines } from '../support/log-lines.ts';
@@ -104,7 +104,7 @@ async function createStage() {
   const stores = [store];
   const { log, withMessage: logged } = logLines();
   const watched: ReturnType<typeof watch>[] = [];
-  const dispatchers: Dispatcher[] = [];
+  const dispatchers: Dispatchers[] = [];
 
   /** Resolves when no dispatcher waits for its store. */
   const quiet = async (): Promise<void> => {
@@ -123,7 +123,7 @@ async function createStage() {
     }
     await clock.advance(end - clock.now());
   };
-  /** Starts a dispatcher on a store of its own, as another process, and lets it claim. */
+  /** Starts the dispatchers of an app on a store of their own, as another process, and lets them claim. */
   const start = async (
     handlers: Handlers,
     settings: Readonly<Record<string, string>> = {},
@@ -133,7 +133,7 @@ async function createStage() {
     stores.push(own);
     const mine = watch(own);
     let isDead = false;
-    const dispatcher = new Dispatcher({
+    const dispatcher = await dispatchersOf({
       config: parseConfig({ ...SETTINGS, ...settings }),
       app: { ...app, handlers },
       store: mine.store,
@@ -159,7 +159,7 @@ async function createStage() {
     return { ...mine, dispatcher, kill };
   };
   /** Stops a dispatcher in virtual time. */
-  const stop = async (dispatcher: Dispatcher, graceMs = 0): Promise<void> => {
+  const stop = async (dispatcher: Dispatchers, graceMs = 0): Promise<void> => {
     const stopped = dispatcher.stop(graceMs);
     stopped.catch(() => {}); // awaited below
     await pass(graceMs + 5000);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type pg from 'pg';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { Claim } from '../../src/store/event-store.ts';
@@ -6,12 +6,15 @@ import {
   claimed,
   claimedOne,
   FAILED,
+  given,
   HANDLED,
+  idsOf,
   LEASE_MS,
   MOST,
   notified,
   polled,
   recorded,
+  SEARCH,
   statusOf,
 } from './desk.ts';
 import { adminOf, onPostgres } from './stages.ts';
@@ -324,4 +327,90 @@ onPostgres('the cursor', (stage) => {
       expect([...before.ids, ...after.ids].sort()).toEqual([first, late, quick].map(({ id }) => id).sort());
     },
   );
+});
+
+onPostgres('fan out', (stage) => {
+  let a: Stepped;
+  let b: Stepped;
+  const MAKE = /^INSERT INTO events \(id, subscriber/;
+
+  beforeAll(async () => {
+    [a, b] = [await Stepped.start(stage, 'one-process'), await Stepped.start(stage, 'other-process')];
+  });
+  beforeEach(() => a.store.queue.subscribe({ ...SEARCH, kinds: ['media_available'] }));
+  afterEach(() => expect([a, b].flatMap(({ errors }) => errors.splice(0))).toEqual([]));
+
+  test.each([/COMMIT$/, /^INSERT INTO events/, /^SELECT pg_advisory/])(
+    'passes nothing that commits late, and begins before it, when that stands before %s',
+    async (statement) => {
+      const [first, late, quick] = [notified('media:a'), notified('media:b'), notified('media:c')];
+      await recorded(stage.store, first);
+      expect(await given(a.store)).toEqual([first.id]);
+      const go = await b.upTo(statement, (store) => store.queue.record(late));
+      await recorded(stage.store, quick);
+      await stage.store.queue.subscribe({ subscriber: 'mail', kinds: ['media_available'] });
+      await given(a.store);
+      await go();
+      expect((await given(a.store)).toSorted()).toEqual(idsOf([first, late, quick]).sort());
+      expect(await given(a.store, 'mail')).toContain(late.id);
+    },
+  );
+
+  test('is done by one of two processes: the other waits for nothing, and none is made twice or missed', async () => {
+    const [one] = await recorded(stage.store, notified('media:a'));
+    const make = await a.upTo(MAKE, (store) => store.queue.wake(SEARCH));
+    const two = notified('media:b');
+    await recorded(stage.store, two);
+    expect(await b.store.queue.wake(SEARCH)).toEqual([]);
+    expect(await make()).toEqual(['media:a']);
+    expect(await b.store.queue.wake(SEARCH)).toEqual(['media:b']);
+    expect(await given(a.store)).toEqual([one?.id, two.id]);
+  });
+
+  test('and a start with the past make each event once, whichever comes first', async () => {
+    const list = await recorded(stage.store, notified('media:a'), notified('media:b'));
+    const make = await a.upTo(MAKE, (store) => store.queue.wake(SEARCH));
+    const starting = await b.waits((store) => store.queue.startSubscriber('search', 0));
+    await make();
+    expect(await starting.result).toEqual({ events: 0, pruned: 0 });
+    list.push(...(await recorded(stage.store, notified('media:a', 5))));
+    const start = await b.upTo(MAKE, (store) => store.queue.startSubscriber('search', 0));
+    expect(await a.store.queue.wake(SEARCH)).toEqual([]);
+    expect(await start()).toEqual({ events: 1, pruned: 0 });
+    expect(await given(a.store)).toEqual(idsOf(list));
+  });
+
+  test('makes no event without a body, when retention empties one that a start has just read', async () => {
+    await recorded(stage.store, notified());
+    await stage.store.queue.settle(await claimedOne(stage.store, 'media:one'), HANDLED);
+    await a.store.queue.wake(SEARCH);
+    await stage.sql("DELETE FROM events WHERE subscriber = 'search'");
+    const start = await a.upTo(MAKE, (store) => store.queue.startSubscriber('search', 0));
+    expect(await b.store.queue.prune({ before: Date.now() * 2, limit: 10 })).toBe(1);
+    expect(await start()).toMatchObject({ events: 0 });
+    expect(await given(a.store)).toEqual([]);
+  });
+
+  test('is undone whole, when a removal comes while an ack is under way', async () => {
+    await recorded(stage.store, notified());
+    const ack = await b.upTo(/COMMIT$/, (store) => store.queue.record(notified('media:late')));
+    expect(await given(a.store)).toHaveLength(1);
+    expect(await a.store.queue.removeSubscriber('search')).toBe(1);
+    await ack();
+    expect(await a.store.queue.count({ ...SEARCH, status: 'pending' })).toBe(0);
+  });
+
+  test('a settlement that waits for a lock holds up that of no other subscriber', async () => {
+    await recorded(stage.store, notified());
+    await given(a.store);
+    const [own] = await polled(a.store, SEARCH);
+    const [main] = await polled(a.store);
+    const z = await adminOf(stage.adminUrl);
+    await z.query("BEGIN; SELECT FROM lanes WHERE subscriber = 'search' FOR UPDATE");
+    const waiting = await a.waits((store) => store.queue.settle(own as Claim, HANDLED));
+    expect(await a.store.queue.settle(main as Claim, HANDLED)).toMatchObject({ isHeld: true });
+    await z.query('COMMIT');
+    await z.end();
+    expect(await waiting.result).toMatchObject({ isHeld: true });
+  });
 });

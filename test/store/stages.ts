@@ -110,7 +110,8 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
   };
 }
 
-const TABLES = 'events lanes attempts steps state channels secrets quarantine stats instances'.split(' ');
+const TABLES =
+  'events lanes attempts steps state subscribers channels secrets quarantine stats instances'.split(' ');
 
 async function emptied({ sql }: Database, kind: Kind): Promise<void> {
   for (const table of TABLES) await sql(`DELETE FROM ${table}`);

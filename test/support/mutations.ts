@@ -240,8 +240,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'at least once: settle locks lanes before it reads what decides (1)': {
     file: 'src/store/queue/settle.ts',
-    original: "const lockLanes = d.lock('lanes', 'resource', LEASED);",
-    mutant: "const lockLanes = d.lock('lanes', 'resource', LEASED).replace('FOR UPDATE', '');",
+    original: 'const lock = lockLanes(d);',
+    mutant: "const lock = lockLanes(d).replace('FOR UPDATE', '');",
     noticedBy:
       'test/store/interleavings.test.ts: settle changes nothing, when another process recovers the lease while it waits',
   },
@@ -259,7 +259,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'at least once: ready events without a lane get one (3)': {
     file: 'src/store/queue/wake.ts',
-    original: 'await open(db, strays);',
+    original: 'await open(db, strays, step.subscriber);',
     mutant: '',
     noticedBy: 'test/store/settle.test.ts: opens a lane for whatever is ready and has none',
   },
@@ -292,8 +292,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never two at once: a leased lane is given to nobody else': {
     file: 'src/store/queue/claim.ts',
-    original: 'WHERE lease IS NULL AND',
-    mutant: 'WHERE',
+    original: 'WHERE subscriber = $subscriber AND lease IS NULL AND',
+    mutant: 'WHERE subscriber = $subscriber AND',
     noticedBy: 'test/store/record-and-claim.test.ts: never gives two events of one resource at once',
   },
   'never two at once: only the lease of an attempt stores its results (4)': {
@@ -385,7 +385,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a step is stored only under its lease (4)': {
     file: 'src/store/queue/settle.ts',
-    original: 'if ((await heldOf(db, [lease])).size > 0) await db.each(addStep',
+    original: 'if ((await heldOf(db, [lease], lease)).size > 0) await db.each(addStep',
     mutant: 'await db.each(addStep',
     noticedBy:
       'test/store/interleavings.test.ts: a step is not stored, when another process recovers the lease',
@@ -808,5 +808,108 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     original: 'env_file: .env',
     mutant: '',
     noticedBy: 'test/deploy/deploy.test.ts: takes all of .env',
+  },
+  'subscribers: one begins at the last safe place, not after what commits late (14)': {
+    file: 'src/store/queue/fan-out.ts',
+    original: 'row?.place ?? (await lastSeq(db))',
+    mutant: 'row?.place ?? (await db.all<{ seq: number }>(d.lastSeq))[0]?.seq',
+    noticedBy: 'test/store/interleavings.test.ts: passes nothing that commits late',
+  },
+  'subscribers: the cursor does not pass what commits late (14)': {
+    file: 'src/store/queue/fan-out.ts',
+    original: 'const last = await lastSeq(db);',
+    mutant: 'const last = (await db.all<{ seq: number }>(d.lastSeq))[0]?.seq ?? 0;',
+    noticedBy: 'test/store/interleavings.test.ts: passes nothing that commits late',
+  },
+  'subscribers: nobody waits for a cursor': {
+    file: 'src/store/queue/fan-out.ts',
+    original: `\${cursor} \${d.skipLocked}`,
+    mutant: `\${cursor} \${d.hasLocks ? 'FOR UPDATE' : ''}`,
+    noticedBy: 'test/store/interleavings.test.ts: the other waits for nothing',
+  },
+  'subscribers: an event is made once, by fan out or by a start with the past': {
+    file: 'src/store/queue/fan-out.ts',
+    original: `ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at, held_by = excluded.held_by
+      WHERE excluded.held_by IS NOT NULL AND events.held_by IS NOT NULL AND events.replays = 0`,
+    mutant: '',
+    noticedBy: 'test/store/interleavings.test.ts: make each event once',
+  },
+  'subscribers: a kind of a later version goes to the slot of its name': {
+    file: 'src/store/queue/fan-out.ts',
+    original: ' || slots.has(kind)',
+    mutant: '',
+    noticedBy: 'test/store/subscribers.test.ts: gives each notification once',
+  },
+  'subscribers: a start with the past holds its events until all are made': {
+    file: 'src/store/queue/fan-out.ts',
+    original: "row?.kinds ?? '', { subscriber, heldBy }",
+    mutant: "row?.kinds ?? '', { subscriber }",
+    noticedBy: 'test/store/subscribers.test.ts: is started with the past',
+  },
+  'subscribers: a start that was cut off is taken over, a replay is not': {
+    file: 'src/store/queue/fan-out.ts',
+    original: ' AND events.replays = 0',
+    mutant: '',
+    noticedBy: 'test/store/subscribers.test.ts: that a crash cut off',
+  },
+  'subscribers: retention does not pass a cursor': {
+    file: 'src/store/queue/prune.ts',
+    original: 'coalesce((SELECT min(place) FROM subscribers), events.seq)',
+    mutant: 'events.seq',
+    noticedBy: 'test/store/subscribers.test.ts: retention does not pass',
+  },
+  'subscribers: late goes by the events of its own': {
+    file: 'src/store/queue/claim.ts',
+    original: 'o.subscriber = events.subscriber AND ',
+    mutant: '',
+    noticedBy: 'test/store/subscribers.test.ts: state, late and end of its own',
+  },
+  'subscribers: a claim has the state of its own': {
+    file: 'src/store/queue/claim.ts',
+    original: ' AND state.subscriber = $subscriber',
+    mutant: '',
+    noticedBy: 'test/store/subscribers.test.ts: state, late and end of its own',
+  },
+  'subscribers: a settlement locks no lane of another': {
+    file: 'src/store/queue/lanes.ts',
+    original: "LEASED, 'resource', 'subscriber = $subscriber')",
+    mutant: "LEASED, 'resource')",
+    noticedBy: 'test/store/interleavings.test.ts: holds up that of no other subscriber',
+  },
+  'subscribers: a process recovers those that it has': {
+    file: 'src/store/queue/wake.ts',
+    original: `FROM lanes WHERE \${OF} AND lease IS NOT NULL AND until`,
+    mutant: 'FROM lanes WHERE lease IS NOT NULL AND until',
+    noticedBy: 'test/store/subscribers.test.ts: woken and recovered alone',
+  },
+  'subscribers: a removal ends all that is pending, whatever acks are under way': {
+    file: 'src/store/queue/queue.ts',
+    original: 'Number.MAX_SAFE_INTEGER',
+    mutant: 'undefined',
+    noticedBy: 'test/store/interleavings.test.ts: is undone whole',
+  },
+  'subscribers: a move sets no cursor beyond the last event': {
+    file: 'src/store/move.ts',
+    original: `WHERE place > \${LAST}`,
+    mutant: 'WHERE false',
+    noticedBy: 'test/store/subscribers.test.ts: leaves out no notification',
+  },
+  'subscribers: a poll that finds nothing to do is one read': {
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'if (isBehind || work.isDue)',
+    mutant: 'if (work)',
+    noticedBy: 'test/store/subscribers.test.ts: read once each',
+  },
+  'plans: a poll searches no table after a backlog (9)': {
+    file: 'src/store/queue/lists/events.ts',
+    original: 'ORDER BY held_by, next_at`',
+    mutant: '`',
+    noticedBy: 'test/store/plans.test.ts: goes through the index that fits',
+  },
+  'poison: what was lost twice gives way, although other lanes are free (10)': {
+    file: 'src/dispatch/dispatcher.ts',
+    original: 'now >= this.#sweepAt && !this.#isStopped',
+    mutant: 'now >= this.#sweepAt && !this.#isStopped && !work.isReady',
+    noticedBy: 'test/dispatch/subscribers.test.ts: gives way after a minute',
   },
 };

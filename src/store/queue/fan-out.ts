@@ -13,7 +13,7 @@ interface Cursor {
 }
 
 /** A notification that a subscriber may get an event of. */
-type Source = { readonly seq: number; readonly kind: string; readonly isPruned: number };
+type Source = { readonly seq: number; readonly kind: string; readonly isGone: number };
 
 /** How subscribers get events of their own. The store makes them of what is recorded, whichever process recorded it. */
 export function fanOutOperations(d: Dialect) {
@@ -26,15 +26,21 @@ export function fanOutOperations(d: Dialect) {
   const move = 'UPDATE subscribers SET place = $place, kinds = $kinds WHERE name = $subscriber';
   const remove = `UPDATE subscribers SET place = NULL, kinds = '' WHERE name = $subscriber AND place IS NOT NULL RETURNING name`;
   const bySeq = d.rows('seq bigint');
-  const source = 'events.seq AS seq, kind, CASE WHEN body IS NULL THEN 1 ELSE 0 END AS is_pruned';
+  const own = "events.id || '@' || CAST($subscriber AS text)";
+  // Gone: retention has emptied it, and the subscriber has no event of it.
+  const source = `events.seq AS seq, kind,
+    CASE WHEN body IS NULL AND (SELECT o.seq FROM events o WHERE o.id = ${own}) IS NULL THEN 1 ELSE 0 END AS is_gone`;
   const next = `SELECT ${source} FROM events WHERE seq > $place AND seq <= $last AND subscriber = '' ORDER BY seq LIMIT ${WAVE}`;
   const chosen = `SELECT ${source} FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND subscriber = ''`;
+  // What a start that did not come to its end has made and not released is taken over by the next one.
   const make = `INSERT INTO events (id, subscriber, kind, webhook_id, site_id, resource, event_time, received_at, body, request,
       last_delivery_at, next_at, held_by)
-    SELECT id || '@' || CAST($subscriber AS text), $subscriber, kind, webhook_id, site_id, resource, event_time, received_at, body,
+    SELECT ${own}, $subscriber, kind, webhook_id, site_id, resource, event_time, received_at, body,
       request, received_at, CAST($held_by AS bigint), CAST($held_by AS bigint)
-    FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}
-    ON CONFLICT (id) DO NOTHING RETURNING seq, id, resource, received_at`;
+    FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL
+    ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at, held_by = excluded.held_by
+      WHERE excluded.held_by IS NOT NULL AND events.held_by IS NOT NULL AND events.replays = 0
+    RETURNING seq, id, resource, received_at`;
 
   /** Makes events of those that a subscriber handles, and counts those that have no body any more. */
   const makeOf = async (
@@ -43,10 +49,11 @@ export function fanOutOperations(d: Dialect) {
     kinds: string,
     params: Of & { heldBy?: number },
   ) => {
-    const wanted = sources.filter(({ kind }) => kinds.split(',').includes(slotOf(kind)));
-    const full = wanted.filter(({ isPruned }) => isPruned === 0);
-    const made = await db.each<Due & { readonly id: EventId }>(make, full, params);
-    return { made, pruned: wanted.length - full.length };
+    const slots = new Set(kinds.split(','));
+    // A later version of the kit may know the kind by its name.
+    const wanted = sources.filter(({ kind }) => slots.has(slotOf(kind)) || slots.has(kind));
+    const made = await db.each<Due & { readonly id: EventId }>(make, wanted, params);
+    return { made, pruned: wanted.filter(({ isGone }) => isGone === 1).length };
   };
 
   return {
@@ -71,7 +78,7 @@ export function fanOutOperations(d: Dialect) {
       const [row] = await db.all<Cursor>(freeCursor, { subscriber });
       if (row?.place === undefined) return [];
       const last = await lastSeq(db); // after the cursor is locked
-      const sources = await db.all<Source>(next, { place: row.place, last });
+      const sources = await db.all<Source>(next, { subscriber, place: row.place, last });
       const place = sources.length === WAVE ? sources.at(-1)?.seq : Math.max(row.place, last);
       const { made } = await makeOf(db, sources, row.kinds, { subscriber });
       await db.all(move, { subscriber, place, kinds: row.kinds });
@@ -81,7 +88,7 @@ export function fanOutOperations(d: Dialect) {
     /** Makes the events of a subscriber that it has not yet, and holds them. @returns them, and of how many the body is gone */
     async makeHeld(db: Db, { seqs, subscriber, heldBy }: Omit<Chosen, 'status'> & Held) {
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
-      const sources = await db.each<Source>(chosen, seqs);
+      const sources = await db.each<Source>(chosen, seqs, { subscriber });
       const { made, pruned } = await makeOf(db, sources, row?.kinds ?? '', { subscriber, heldBy });
       return { ids: made.map(({ id }) => id), pruned };
     },

@@ -101,8 +101,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     subscriber === undefined ? await reader.subscriberNames() : [subscriber];
 
   /** The seqs of events that match, of one subscriber after the other, each oldest first, 500 at a time. */
-  async function* matching(filter: EventFilter) {
-    const upTo = await reader.lastSeq();
+  async function* matching(filter: EventFilter, last?: number) {
+    const upTo = last ?? (await reader.lastSeq());
     for (const subscriber of await subscribersIn(filter)) {
       const own = { ...filter, subscriber };
       const page = (after: string | undefined) =>
@@ -120,7 +120,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     filter: EventFilter,
     { signal, onReady }: ReplayOptions,
     work: (held: Omit<Chosen, 'status'> & Held) => Promise<void>,
-    subscribers = subscribersIn(filter),
+    subscribers?: readonly string[],
   ): Promise<void> => {
     const heldBy = clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
     try {
@@ -131,7 +131,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     } finally {
       // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
       let ready = 0;
-      for (const subscriber of await subscribers) {
+      for (const subscriber of subscribers ?? (await subscribersIn(filter))) {
         const release = () => calls.release({ subscriber, heldBy });
         for (let step = await release(); step.length > 0; step = await release()) {
           ready += step.length;
@@ -230,15 +230,19 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
         sum.pruned += made.pruned;
         await options.onStep?.(made.ids);
       };
-      await whileHeld(past, options, make, Promise.resolve([subscriber]));
+      await whileHeld(past, options, make, [subscriber]);
       return sum;
     },
 
     /** Removes a subscriber, and dismisses its pending events. @returns how many; undefined if it was not there */
     async removeSubscriber(subscriber: string): Promise<number | undefined> {
-      if (!(await calls.unsubscribe({ subscriber }))) return undefined;
-      const { events } = await this.dismiss({ subscriber, status: 'pending' }, 'its subscriber was removed');
-      return events;
+      const [status, reason] = ['pending', 'its subscriber was removed'] as const;
+      const wasThere = await calls.unsubscribe({ subscriber });
+      let events = 0;
+      // All that it has: none is made any more, and an ack under way may hold the last safe place back.
+      for await (const chosen of matching({ subscriber, status }, Number.MAX_SAFE_INTEGER))
+        events += (await calls.dismiss({ ...chosen, status, reason })).length;
+      return wasThere || events > 0 ? events : undefined;
     },
 
     /** Resolves once a small write has committed that takes the table locks of an ack. Calls at one time share it. */

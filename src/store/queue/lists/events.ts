@@ -8,7 +8,8 @@ import type { Attempt, RunningStart, Sibling, StatePlace, States, StatesQuery, S
 /** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
 const OF = 'subscriber = $subscriber';
-const isThere = (from: string) => `CASE WHEN EXISTS (SELECT 1 FROM ${from}) THEN 1 ELSE 0 END`;
+/** In the order of an index: after a backlog, PostgreSQL would believe that many rows match, and search the whole table for the first. */
+const isThere = (from: string) => `CASE WHEN (SELECT 1 FROM ${from} LIMIT 1) IS NULL THEN 0 ELSE 1 END`;
 const START: StatePlace = { resource: '', name: '' };
 type Id = { readonly id: string };
 
@@ -32,10 +33,11 @@ export function eventReads(d: Dialect) {
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;
 
   const last = `(SELECT seq FROM (${d.lastSeq}) s)`;
-  const due = `events WHERE ${OF} AND held_by IS NULL AND next_at <= ${d.now}`;
-  const left = `events WHERE ${OF} AND held_by <= ${d.now} AND next_at IS NOT NULL`;
-  const work = `SELECT ${isThere(`lanes WHERE ${OF} AND lease IS NULL`)} AS is_ready,
-    ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(`lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now}`)} AS is_lost,
+  const free = `lanes WHERE ${OF} AND lease IS NULL ORDER BY over_limit, ready_at`;
+  const lost = `lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now} ORDER BY until`;
+  const due = `events WHERE ${OF} AND held_by IS NULL AND next_at <= ${d.now} ORDER BY held_by, next_at`;
+  const left = `events WHERE ${OF} AND held_by <= ${d.now} AND next_at IS NOT NULL ORDER BY held_by`;
+  const work = `SELECT ${isThere(free)} AS is_ready, ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(lost)} AS is_lost,
     ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
   const siblings = `SELECT ${COLUMNS}, e.ended_at FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
   const subscribers = `SELECT name, kinds, (SELECT count(*) FROM (SELECT 1 FROM events
