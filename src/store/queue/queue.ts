@@ -237,6 +237,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     /** Removes a subscriber, and dismisses its pending events. @returns how many; undefined if it was not there */
     async removeSubscriber(subscriber: string): Promise<number | undefined> {
       if (!(await calls.unsubscribe({ subscriber }))) return undefined;
+      // Nobody else recovers the leases of a process that has crashed.
+      await calls.recover({ subscriber, held: [], maxAttempts: Infinity });
       const { events } = await this.dismiss({ subscriber, status: 'pending' }, 'its subscriber was removed');
       return events;
     },
