@@ -6,6 +6,7 @@ import { interleaved } from './rounds.ts';
 import { untilHandled, withService } from './service.ts';
 import type { Sizes } from './sizes.ts';
 import { withChild, withScratch } from './stage.ts';
+import { subscribers } from './subscribers.ts';
 import type { TargetOptions } from './targets.ts';
 import { type Loaded, load } from './wrk.ts';
 
@@ -88,7 +89,7 @@ export async function acks(sizes: Sizes): Promise<Part> {
       atMost('p50 at 1 connection, of textbook FULL', 1.4, ours.p50at1 / textbook.p50at1, 2),
       atLeast('PostgreSQL, acks/s at 32', 3200, postgres.at32),
     ],
-    text: `## Acks\n\n${table([...head, '1: p50 ms'], rows)}\n\n${notes(sizes)}`,
+    text: `## Acks\n\n${table([...head, '1: p50 ms'], rows)}\n\n${notes(sizes)}\n\n${await subscribers(sizes)}`,
   };
 }
 

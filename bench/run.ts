@@ -18,7 +18,7 @@ const command = new Command('npm run bench --')
       'BENCH_DIR, where SQLite databases lie; BENCH_POSTGRES (postgres://USER@HOST:PORT/postgres), a server in place of one of its own.',
   )
   .addArgument(new Argument('[section...]', 'which to measure').choices(names))
-  .option('--quick', 'measure in some 2 minutes, and print', false)
+  .option('--quick', 'measure in some 3 minutes, and print', false)
   .parse();
 const { quick } = command.opts<{ quick: boolean }>();
 const chosen = names.filter((name) => command.args.length === 0 || command.args.includes(name));

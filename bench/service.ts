@@ -40,13 +40,17 @@ export interface Service {
   handled(): Promise<number>;
 }
 
-/** Runs the service on a database, and ends it in order. */
-export async function withService<T>(url: string, use: (service: Service) => Promise<T>): Promise<T> {
+/** Runs the service on a database, and ends it in order. @param subscribers how many it has, whose handlers do nothing */
+export async function withService<T>(
+  url: string,
+  use: (service: Service) => Promise<T>,
+  subscribers = 0,
+): Promise<T> {
   const began = performance.now();
   const child = watched(
     spawn(process.execPath, [fileAt('../bin/hookkit.js'), 'serve'], {
       cwd: directory,
-      env: { ...ENVIRONMENT, DATABASE_URL: url },
+      env: { ...ENVIRONMENT, DATABASE_URL: url, SUBSCRIBERS: `${subscribers}` },
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   );

@@ -30,7 +30,7 @@ export const FULL: Sizes = {
   steady: 240,
 };
 
-/** Some 2 minutes. */
+/** Some 3 minutes. */
 export const QUICK: Sizes = {
   ackRounds: 1,
   warmUp: 2,

@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 import type pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { openStore } from '../../src/store/open.ts';
+import { engineOf, openStore } from '../../src/store/open.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import type { DatabaseServer } from '../support/postgres-server.ts';
@@ -17,7 +17,7 @@ const DIARY = `
   CREATE TABLE ends (process integer, at timestamptz)`;
 
 /** Of all receivers, unless told otherwise. */
-const LEASE_MS = 3000;
+export const LEASE_MS = 3000;
 const CLIENTS = 8;
 const MEDIA = 40;
 /** How long a client waits after each notification: some hundred events a second in all, of which nothing waits for long. */
@@ -41,6 +41,7 @@ interface Starting {
   readonly name?: string;
   /** how many kinds it has handlers for: media_available, and media_updated */
   readonly kinds?: 1 | 2;
+  readonly subscribers?: readonly string[];
 }
 
 /** Receivers on one database of events, and a diary of what their handlers did. */
@@ -82,7 +83,7 @@ export class Receivers {
 
   async start(
     at: number,
-    { program = ours, name = `receiver-${at}`, kinds = 1 }: Starting = {},
+    { program = ours, name = `receiver-${at}`, kinds = 1, subscribers = [] }: Starting = {},
   ): Promise<ServiceProcess> {
     const env = {
       DATABASE_URL: this.#events,
@@ -98,6 +99,7 @@ export class Receivers {
       HANDLERS: join(program, HANDLERS),
       DIARY_URL: this.#diary,
       KINDS: `${kinds}`,
+      SUBSCRIBERS: subscribers.join(),
       ...this.#env,
     };
     const started = await startProcess(env, program, join(program, 'bin/hookkit.js'));
@@ -169,7 +171,7 @@ export class Receivers {
 
   /**
    * Stops sending, waits until everything is handled, and ends the receivers in order: each event was counted once in the state
-   * of its media, however often it ran.
+   * that its media has of its subscriber, however often it ran.
    * @returns all ids, and those that were acknowledged and are not among them
    */
   async finish(
@@ -178,21 +180,27 @@ export class Receivers {
     await this.stopSending();
     const store = await this.store(open);
     const left = async () => {
+      const behind = (await store.queue.subscribers()).map((one) => one.behind);
       const { pending, running } = await store.reports.overview();
-      return pending + running;
+      return behind.reduce((sum, one) => sum + one, pending + running);
     };
     while ((await left()) > 0) await pause(100);
     for (const one of this.processes) await one?.stop();
     const ids = new Set<string>();
     for await (const page of store.queue.received({})) for (const { id } of page) ids.add(id);
-    const { values } = await store.queue.states({ of: 'media', name: 'events' });
-    const counted = values.reduce((sum, { value }) => sum + Number(value), 0);
-    const handled = await store.queue.count({ status: 'handled' });
+    const handled: Record<string, number> = {};
+    const counted: Record<string, number> = {};
+    for (const subscriber of await store.queue.subscriberNames()) {
+      const { values } = await store.queue.states({ subscriber, of: 'media', name: 'events' });
+      counted[subscriber] = values.reduce((sum, { value }) => sum + Number(value), 0);
+      handled[subscriber] = await store.queue.count({ subscriber, status: 'handled' });
+    }
     await store.close();
-    process.stdout.write(
-      `answers ${JSON.stringify(Object.fromEntries(this.answers))}, ${this.acknowledged.size} acknowledged, ${handled} handled\n`,
-    );
-    expect([handled, counted]).toEqual([ids.size, ids.size]);
+    const answers = JSON.stringify(Object.fromEntries(this.answers));
+    const told = `${this.acknowledged.size} acknowledged, handled ${JSON.stringify(handled)}`;
+    process.stdout.write(`answers ${answers}, ${told}\n`);
+    expect(handled).toEqual({ ...counted, '': ids.size });
+    expect(counted['']).toBe(ids.size);
     return { ids, lost: [...this.acknowledged].filter((id) => !ids.has(id)) };
   }
 
@@ -204,7 +212,7 @@ export class Receivers {
   }
 
   /**
-   * Runs of one resource that began before the one before them had ended. A run that was killed ended with its process, even
+   * Runs of one resource (and subscriber) that began before the one before them had ended. A run that was killed ended with its process, even
    * if the server carried out what that had sent last a moment later.
    */
   #overlaps() {
@@ -221,15 +229,12 @@ export class Receivers {
   }
 
   diary<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {
-    return rowsOf<R>(this.#diary, sql);
+    return connected(this.#diary, async (client) => (await client.query<R>(sql)).rows);
   }
 
-  /** Asks the database of the events. */
-  events<R extends pg.QueryResultRow>(sql: string): Promise<R[]> {
-    return rowsOf<R>(this.#events, sql);
+  /** Asks the database of the events, once the receivers have ended. */
+  async events<R>(sql: string): Promise<R[]> {
+    await using raw = await (await engineOf(this.#events)).openRaw(this.#events);
+    return await raw.transact((db) => db.all<R>(sql));
   }
-}
-
-function rowsOf<R extends pg.QueryResultRow>(url: string, sql: string): Promise<R[]> {
-  return connected(url, async (client) => (await client.query<R>(sql)).rows);
 }

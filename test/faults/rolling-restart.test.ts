@@ -88,12 +88,12 @@ describeWithPostgres('three receivers that are replaced by the next version, one
 
       // What each version wrote: the next one its column, the former one not. The record of a lost start is
       // of the process that took over.
-      const byInstance = await receivers.events<{ instance: string; version: string | null }>(
+      const byInstance = await receivers.events<{ instance: string; version?: string }>(
         "SELECT DISTINCT instance, version FROM hookkit.attempts WHERE outcome <> 'lost' ORDER BY instance",
       );
       expect(byInstance).toEqual([
         ...['next-0', 'next-1', 'next-2', 'next-3'].map((instance) => ({ instance, version: 'next' })),
-        ...['now-0', 'now-1', 'now-2'].map((instance) => ({ instance, version: null })),
+        ...['now-0', 'now-1', 'now-2'].map((instance) => ({ instance })),
       ]);
     },
   );

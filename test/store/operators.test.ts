@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Refusals, Settlement } from '../../src/store/event-store.ts';
-import { claimedOne, FAILED, HANDLED, NOON, notified, polled, recorded, statusOf } from './desk.ts';
+import { claimedOne, FAILED, HANDLED, LEASE_MS, NOON, notified, polled, recorded, statusOf } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 const HOUR_MS = 3_600_000;
@@ -52,6 +52,20 @@ onEachEngine('dismissing', (stage) => {
     await store.queue.settle(await claimedOne(store, 'media:one'), dead('again'));
     await store.queue.dismiss({}, 'r');
     expect(await store.queue.prune({ before: clock.now() + HOUR_MS, limit: 10 })).toBe(3);
+  });
+
+  test('by the removal of a subscriber ends also what its last process ran when that crashed', async () => {
+    const { store } = stage;
+    const search = { subscriber: 'search' };
+    await store.queue.subscribe({ ...search, kinds: ['media_available'] });
+    await recorded(store, notified('media:runs'));
+    await store.queue.wake(search);
+    const [claim] = await polled(store, search);
+    await stage.pass(LEASE_MS + 1);
+    expect(await store.queue.removeSubscriber('search')).toBe(1);
+    expect(await statusOf(store, claim?.id ?? '')).toBe('dismissed');
+    const { subscribers } = await store.reports.overview();
+    expect(subscribers).toMatchObject({ search: { pending: 0, running: 0 }, '': { pending: 1 } });
   });
 });
 

@@ -896,7 +896,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'subscribers: a poll that finds nothing to do is one read': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'if (isBehind || work.isDue)',
+    original: 'if (work.isBehind + work.isDue > 0)',
     mutant: 'if (work)',
     noticedBy: 'test/store/subscribers.test.ts: read once each',
   },

@@ -96,14 +96,10 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
-  /** Those whose events a filter may mean. A verb works on one after the other. */
-  const subscribersIn = async ({ subscriber }: EventFilter): Promise<readonly string[]> =>
-    subscriber === undefined ? await reader.subscriberNames() : [subscriber];
-
   /** The seqs of events that match, of one subscriber after the other, each oldest first, 500 at a time. */
-  async function* matching(filter: EventFilter, last?: number) {
+  async function* matching(filter: EventFilter, subscribers: readonly string[], last?: number) {
     const upTo = last ?? (await reader.lastSeq());
-    for (const subscriber of await subscribersIn(filter)) {
+    for (const subscriber of filter.subscriber === undefined ? subscribers : [filter.subscriber]) {
       const own = { ...filter, subscriber };
       const page = (after: string | undefined) =>
         reader.search({ filter: own, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
@@ -120,18 +116,20 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     filter: EventFilter,
     { signal, onReady }: ReplayOptions,
     work: (held: Omit<Chosen, 'status'> & Held) => Promise<void>,
-    subscribers?: readonly string[],
   ): Promise<void> => {
+    // Nobody would run the events of one that was removed, unless it is asked for.
+    const all = ['', ...(await reader.subscribers()).map(({ name }) => name)];
+    const names = filter.subscriber ? [...all, filter.subscriber] : all;
     const heldBy = clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
     try {
-      for await (const chosen of matching(filter)) {
+      for await (const chosen of matching(filter, names)) {
         if (signal?.aborted) break;
         await work({ ...chosen, heldBy });
       }
     } finally {
       // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
       let ready = 0;
-      for (const subscriber of subscribers ?? (await subscribersIn(filter))) {
+      for (const subscriber of names) {
         const release = () => calls.release({ subscriber, heldBy });
         for (let step = await release(); step.length > 0; step = await release()) {
           ready += step.length;
@@ -206,7 +204,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     ): Promise<Changed> {
       let events = 0;
       for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
-        for await (const chosen of matching({ ...filter, status })) {
+        for await (const chosen of matching({ ...filter, status }, await reader.subscriberNames())) {
           if (signal?.aborted) return { events, running: 0 };
           const ids = await calls.dismiss({ ...chosen, status, reason });
           events += ids.length;
@@ -230,7 +228,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
         sum.pruned += made.pruned;
         await options.onStep?.(made.ids);
       };
-      await whileHeld(past, options, make, [subscriber]);
+      await whileHeld(past, options, make);
       return sum;
     },
 
@@ -238,9 +236,10 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     async removeSubscriber(subscriber: string): Promise<number | undefined> {
       const [status, reason] = ['pending', 'its subscriber was removed'] as const;
       const wasThere = await calls.unsubscribe({ subscriber });
+      await calls.recover({ subscriber, held: [], maxAttempts: Infinity }); // as nobody else ends what a process ran that crashed
       let events = 0;
       // All that it has: none is made any more, and an ack under way may hold the last safe place back.
-      for await (const chosen of matching({ subscriber, status }, Number.MAX_SAFE_INTEGER))
+      for await (const chosen of matching({ subscriber, status }, [], Number.MAX_SAFE_INTEGER))
         events += (await calls.dismiss({ ...chosen, status, reason })).length;
       return wasThere || events > 0 ? events : undefined;
     },
