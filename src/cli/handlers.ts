@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { handlersFile, loadDefinition } from '../dispatch/load-handlers.ts';
 import type { OnceOptions } from '../dispatch/once.ts';
 import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
-import { appOf, appsOf, lackingKinds } from '../dispatch/subscribers.ts';
+import { appsOf, lackingKinds } from '../dispatch/subscribers.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
@@ -19,7 +19,7 @@ import { requiredEvent } from './events/list-and-show.ts';
 import { watchLoop } from './loop-watch.ts';
 import * as options from './options.ts';
 import { members, printFindings, printJson, say, table, write } from './output.ts';
-import { loadingOnly, withHandlers } from './with-handlers.ts';
+import { appOf, loadingOnly, withHandlers } from './with-handlers.ts';
 
 export function addHandlers(program: Command): void {
   const handlers = program

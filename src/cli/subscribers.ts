@@ -4,7 +4,7 @@ import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { loadDefinition } from '../dispatch/load-handlers.ts';
-import { appOf, slotsOf } from '../dispatch/subscribers.ts';
+import { slotsOf } from '../dispatch/subscribers.ts';
 import type { StoreReader } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { isoOrNull } from '../store/queue/lists/event-json.ts';
@@ -12,7 +12,7 @@ import { subscriberOf } from '../store/stored.ts';
 import { interruptible } from './interruptible.ts';
 import { configOf, moment } from './options.ts';
 import { onStderr, print, printJson, say, table, write } from './output.ts';
-import { loadingOnly } from './with-handlers.ts';
+import { appOf, loadingOnly } from './with-handlers.ts';
 
 /** Between two commits another process gets to write. */
 const PAUSE_MS = 20;

@@ -1,11 +1,13 @@
 import { type Logger, pino } from 'pino';
 import { systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
 import { logFormat } from '../base/log.ts';
 import type { Config } from '../config.ts';
 import { loadApp } from '../dispatch/load-handlers.ts';
 import { openApp } from '../dispatch/open-app.ts';
 import { guardProcess } from '../dispatch/process-guard.ts';
 import type { RunningApp } from '../dispatch/run-handler.ts';
+import { appsOf } from '../dispatch/subscribers.ts';
 import type { Queue } from '../store/event-store.ts';
 import { say } from './output.ts';
 
@@ -39,4 +41,15 @@ export async function withHandlers<T>(
 /** An action that loads the files of handlers: the process ends with it, whatever they have set off. */
 export function loadingOnly<A extends readonly unknown[]>(action: (...args: A) => Promise<void>) {
   return (...args: A) => action(...args).finally(() => systemClock.after(0, () => process.exit()));
+}
+
+/**
+ * The app of one subscriber, or of the handlers without a name.
+ * @throws KitError INPUT_INVALID, naming those that the app has, if it is not among them
+ */
+export function appOf<A extends RunningApp>(app: A, subscriber: string): A & { readonly subscriber: string } {
+  const found = appsOf(app).find((one) => one.subscriber === subscriber);
+  if (found) return found;
+  const names = Object.keys(app.subscribers ?? {}).join(', ');
+  throw new KitError('INPUT_INVALID', `the app has no subscriber ${subscriber}: it has ${names || 'none'}`);
 }

@@ -7,16 +7,8 @@ import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
 import { kindNames, slotOf } from '../notification/kinds.ts';
 import type { Observer } from '../observer.ts';
-import type { EventStore } from '../store/event-store.ts';
-import {
-  type AttemptOutcome,
-  type Claim,
-  type DeadEvent,
-  lineOf,
-  type Of,
-  ofSubscriber,
-  type Settlement,
-} from '../store/stored.ts';
+import type { AttemptOutcome, Claim, DeadEvent, EventStore, Of, Settlement } from '../store/event-store.ts';
+import { lineOf, ofSubscriber } from '../store/stored.ts';
 import { limitsOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';

@@ -137,15 +137,6 @@ export function combineHandlers<Parts extends readonly Handlers<never>[]>(
   return Object.fromEntries(mounted);
 }
 
-/** The same handlers, each of them wrapped in another one. */
-export function wrapHandlers(
-  handlers: Handlers,
-  wrap: (handler: Handler<object>, kind: string) => Handler<object>,
-): Handlers {
-  const all = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
-  return Object.fromEntries(all.map(([kind, handler]) => [kind, wrap(handler, kind)]));
-}
-
 /**
  * The same app, each of its handlers wrapped in another one.
  * @param wrap is given the slot of a handler; that of a subscriber's ends in its name, as `media_available@search`
@@ -154,12 +145,13 @@ export function wrapApp<A extends Pick<DefinedApp, 'handlers' | 'subscribers'>>(
   app: A,
   wrap: (handler: Handler<object>, slot: string) => Handler<object>,
 ): A {
-  const subscribers = Object.entries(app.subscribers ?? {}).map(([name, one]) => {
-    const handlers = wrapHandlers(one.handlers, (handler, slot) => wrap(handler, ofSubscriber(slot, name)));
-    return [name, { ...one, handlers }] as const;
-  });
-  const handlers = wrapHandlers(app.handlers, wrap);
-  return { ...app, handlers, subscribers: Object.fromEntries(subscribers) };
+  const wrapped = (handlers: Handlers, subscriber = ''): Handlers => {
+    const all = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
+    return Object.fromEntries(all.map(([slot, one]) => [slot, wrap(one, ofSubscriber(slot, subscriber))]));
+  };
+  const all = Object.entries(app.subscribers ?? {});
+  const subscribers = all.map(([name, one]) => [name, { ...one, handlers: wrapped(one.handlers, name) }]);
+  return { ...app, handlers: wrapped(app.handlers), subscribers: Object.fromEntries(subscribers) };
 }
 
 /** The first that stands in a list twice. */

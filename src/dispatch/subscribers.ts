@@ -1,4 +1,3 @@
-import { KitError } from '../base/errors.ts';
 import { kindNames } from '../notification/kinds.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
@@ -9,17 +8,6 @@ import type { RunningApp } from './run-handler.ts';
 export function appsOf<A extends RunningApp>(app: A): (A & { readonly subscriber: string })[] {
   const all = Object.entries({ '': app, ...app.subscribers });
   return all.map(([subscriber, { handlers, limits }]) => ({ ...app, subscriber, handlers, limits }));
-}
-
-/**
- * The app of one subscriber, or of the handlers without a name.
- * @throws KitError INPUT_INVALID, naming those that the app has, if it is not among them
- */
-export function appOf<A extends RunningApp>(app: A, subscriber: string): A & { readonly subscriber: string } {
-  const found = appsOf(app).find((one) => one.subscriber === subscriber);
-  if (found) return found;
-  const names = Object.keys(app.subscribers ?? {}).join(', ');
-  throw new KitError('INPUT_INVALID', `the app has no subscriber ${subscriber}: it has ${names || 'none'}`);
 }
 
 /** The kinds that nobody has a handler for. */

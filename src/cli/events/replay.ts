@@ -90,9 +90,9 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   if (!run) return withDatabase(config, async (store) => reset(store, await replayIn(store)));
   // Loaded only here: the other commands for events start sooner.
   const { Dispatcher } = await import('../../dispatch/dispatcher.ts');
-  const { appOf, appsOf, together } = await import('../../dispatch/subscribers.ts');
+  const { appsOf, together } = await import('../../dispatch/subscribers.ts');
   const { handlersFile } = await import('../../dispatch/load-handlers.ts');
-  const { withHandlers } = await import('../with-handlers.ts');
+  const { appOf, withHandlers } = await import('../with-handlers.ts');
   say(`handlers of ${line(handlersFile(config))}`); // those of another project may be meant: see HANDLERS
   // They load before anything is reset. Meanwhile nothing looks at a signal: Ctrl-C then ends the process as ever.
   await withDatabase(config, async (store) => {

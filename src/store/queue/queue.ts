@@ -6,8 +6,6 @@ import type {
   BulkOptions,
   Changed,
   Claim,
-  EventId,
-  Of,
   ReplayOptions,
   Settlement,
   VerifiedNotification,
@@ -35,7 +33,7 @@ export const queueOperations = (d: Dialect) => ({
 
 export interface Recorded {
   readonly status: 'accepted' | 'duplicate';
-  readonly id: EventId;
+  readonly id: VerifiedNotification['id'];
 }
 
 export type QueueReader = ReturnType<typeof queueReaderOn>;
@@ -168,7 +166,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     },
 
     /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
-    async sweep(of: Partial<Of> = {}): Promise<number> {
+    async sweep(of: { readonly subscriber?: string } = {}): Promise<number> {
       await calls.passOver(of);
       let opened = 0;
       for await (const step of stepsFrom('', (after: string) => calls.openStrays({ ...of, after })))

@@ -71,16 +71,11 @@ export function settleOperations(d: Dialect) {
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
 
-  const deleteState =
-    'DELETE FROM state WHERE subscriber = $subscriber AND resource = $resource RETURNING name';
+  const forget = 'DELETE FROM state WHERE subscriber = $subscriber AND resource = $resource RETURNING name';
   const storedStep = 'SELECT result FROM steps WHERE event = $event AND name = $name';
 
   /** The lanes whose leases are still those of the keys, by lease. Locks them. */
-  const heldOf = async (
-    db: Db,
-    keys: readonly LeaseKey[],
-    of: Of,
-  ): Promise<ReadonlyMap<string, LeasedLane>> => {
+  const heldOf = async (db: Db, keys: readonly LeaseKey[], of: Of) => {
     const lanes = await db.each<LeasedLane>(lock, named(keys.map(({ resource }) => resource)), of);
     const seqs = new Map(keys.map(({ lease, seq }) => [lease, seq]));
     const held = lanes.filter(({ lease, event }) => seqs.has(lease) && seqs.get(lease) === event);
@@ -89,10 +84,7 @@ export function settleOperations(d: Dialect) {
 
   return {
     /** Ends leases of one subscriber. A settlement changes nothing, where another process has taken the event over meanwhile. */
-    async settle(
-      db: Db,
-      { list, subscriber, now }: Of & { list: readonly Settling[]; now: number },
-    ): Promise<Settled[]> {
+    async settle(db: Db, { list, subscriber, now }: Of & { list: readonly Settling[]; now: number }) {
       const lanes = await heldOf(db, list, { subscriber });
       const held = list.flatMap((one) => {
         const lane = lanes.get(one.lease);
@@ -113,10 +105,12 @@ export function settleOperations(d: Dialect) {
         .map(({ lease, seq: event }) => ({ lease, event }));
       const attempts = await db.each<{ lease: string }>(settledBefore, others);
       const before = new Set(attempts.map(({ lease }) => lease));
-      return list.map(({ lease, resource }) => ({
-        isHeld: lanes.has(lease) || before.has(lease),
-        hasMore: lanes.has(lease) && more.has(resource),
-      }));
+      return list.map(
+        ({ lease, resource }): Settled => ({
+          isHeld: lanes.has(lease) || before.has(lease),
+          hasMore: lanes.has(lease) && more.has(resource),
+        }),
+      );
     },
 
     /**
@@ -132,7 +126,7 @@ export function settleOperations(d: Dialect) {
 
     /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
     async deleteState(db: Db, lane: Lane & Of): Promise<number> {
-      return (await db.all(deleteState, lane)).length;
+      return (await db.all(forget, lane)).length;
     },
   };
 }

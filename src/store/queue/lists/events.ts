@@ -60,11 +60,7 @@ export function eventReads(d: Dialect) {
     /** The subscribers that have a place. */
     async subscribers(db: Db): Promise<Subscriber[]> {
       const rows = await db.all<Omit<Subscriber, 'kinds'> & { readonly kinds: string }>(subscribers);
-      return rows.map(({ kinds, behind, ...one }) => ({
-        ...one,
-        kinds: kinds.split(','),
-        behind: Number(behind),
-      }));
+      return rows.map((one) => ({ ...one, kinds: one.kinds.split(',') }));
     },
 
     /** All events of one notification, by one of their ids: that of the handlers without a name first. */
