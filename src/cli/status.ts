@@ -7,7 +7,6 @@ import { duration, number, size } from '../inspector/pages/words.ts';
 import { withDatabase } from '../store/open.ts';
 import { configOf } from './options.ts';
 import { print, printJson } from './output.ts';
-import { subscribersJson } from './subscribers.ts';
 
 /** What the overview of the inspector says, from the database: no server need run. */
 export function addStatus(program: Command): void {
@@ -19,22 +18,21 @@ export function addStatus(program: Command): void {
     .action(status);
 }
 
-type Subscribers = Awaited<ReturnType<typeof subscribersJson>>;
 type Stats = Awaited<ReturnType<typeof stats>>;
 
 async function status({ json }: { readonly json?: true }, command: Command): Promise<void> {
   const config = configOf(command);
-  const [told, subscribers] = await withDatabase({ ...config, withoutKey: true }, (store) =>
-    Promise.all([stats({ store, config, clock: systemClock }), subscribersJson(store)]),
+  const told = await withDatabase({ ...config, withoutKey: true }, (store) =>
+    stats({ store, config, clock: systemClock }),
   );
-  if (json) await printJson({ ...told, subscribers });
-  else for (const line of linesOf(told, subscribers)) await print(visibleLine(line));
+  if (json) await printJson(told);
+  else for (const line of linesOf(told)) await print(visibleLine(line));
   const grave = told.concerns.filter((concern) => concern.grave).length;
   if (grave > 0)
     throw new KitError('CHECK_FAILED', `${plural(grave, 'of these needs', 'of these need')} attention now`);
 }
 
-function linesOf(told: Stats, subscribers: Subscribers): string[] {
+function linesOf(told: Stats): string[] {
   const { concerns, events, quarantined, figures, disk, instances } = told;
   const now = Date.parse(told.now);
   const ago = (time: string) => `${duration(Math.max(0, now - Date.parse(time)))} ago`;
@@ -54,8 +52,8 @@ function linesOf(told: Stats, subscribers: Subscribers): string[] {
       refused: figures.rejected,
       'not recorded': figures.not_recorded,
     })}`,
-    ...subscribers.map(
-      ({ name, pending, behind }) =>
+    ...Object.entries(told.subscribers).map(
+      ([name, { pending, behind }]) =>
         `subscriber ${name}: pending ${number(pending)}, behind ${number(behind)}`,
     ),
     `database   ${size(disk.database_bytes)}${free}`,
