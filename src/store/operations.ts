@@ -3,8 +3,7 @@ import { quarantineOperations } from './quarantine/entries.ts';
 import { quarantineReads } from './quarantine/lists/entries.ts';
 import { eventReads } from './queue/lists/events.ts';
 import { queueOperations } from './queue/queue.ts';
-import { reportOperations } from './reports/report.ts';
-import { reportReads } from './reports/reports.ts';
+import { reportOperations, reportReads } from './reports/report.ts';
 import { secretOperations, secretReads } from './secrets/sealed.ts';
 
 /**

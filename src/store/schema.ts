@@ -5,6 +5,9 @@ import { type Dialect, sqlite } from './dialect.ts';
 /** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
 export const READY = "status = 'pending' AND next_at IS NULL";
 
+/** Of one subscriber: the indexes by which lanes and events are found begin with it. */
+export const OF = 'subscriber = $subscriber';
+
 /** Whether an entry of the quarantine names a webhook that has, or had, a secret. */
 export const IS_OURS = 'webhook_id IN (SELECT webhook_id FROM secrets)';
 

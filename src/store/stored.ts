@@ -87,6 +87,8 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'body'>, Of {
   readonly lastError: string | undefined;
   /** when it was handled or skipped; undefined otherwise */
   readonly handledAt: number | undefined;
+  /** when it was handled, skipped, dead or dismissed; undefined otherwise */
+  readonly endedAt: number | undefined;
   /** a newer event of its resource was handled before this one first ran; undefined before that */
   readonly late: boolean | undefined;
 }
@@ -184,14 +186,6 @@ export interface ReplayOptions extends BulkOptions {
   readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
 }
 
-/** What a verb for many events did. */
-export interface Changed {
-  /** how many events it changed */
-  readonly events: number;
-  /** how many matched and were left out, since a handler ran them */
-  readonly running: number;
-}
-
 /** Why no handler starts. */
 export interface Pause {
   readonly reason: string;
@@ -226,8 +220,6 @@ export interface Quarantined extends VerifiedNotification {
 /** An entry that may have to make room. */
 export interface Giving {
   readonly seq: number;
-  readonly network: string;
-  readonly webhookId: string;
   readonly bytes: number;
   /** 1 if its webhook has a stored secret, live or not */
   readonly isOurs: number;

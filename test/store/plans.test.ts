@@ -62,7 +62,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT seq FROM events WHERE ended_at/, 'events_full'],
   [/^UPDATE events SET body = NULL/, 'events_pkey'],
   [/^DELETE FROM attempts/, 'attempts_pkey'],
-  [/^SELECT resource, received_at FROM events/, 'events_ready'],
+  [/^SELECT resource, received_at,\s+\(SELECT 1 FROM lanes/, 'events_ready lanes_pkey'],
   [/^SELECT place, kinds FROM subscribers/, 'subscribers_pkey'],
   [/^SELECT events.seq AS seq, kind,\s.* WHERE seq >/s, 'events_id_key events_pkey'],
   [/^SELECT events.seq AS seq, kind,\s.* WHERE events.seq = ANY/s, 'events_id_key events_pkey'],

@@ -884,8 +884,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'subscribers: a removal ends all that is pending, whatever acks are under way': {
     file: 'src/store/queue/queue.ts',
-    original: 'Number.MAX_SAFE_INTEGER',
-    mutant: 'undefined',
+    original: 'await reader.lastGiven()',
+    mutant: '{ seq: await reader.lastSeq() }',
     noticedBy: 'test/store/interleavings.test.ts: is undone whole',
   },
   'subscribers: a move sets no cursor beyond the last event': {

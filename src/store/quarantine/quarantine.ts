@@ -12,14 +12,10 @@ const STEP = 200;
 /** The bytes that an entry takes beside its texts. */
 const ENTRY_BYTES = 200;
 
-/** The lists of the quarantine. */
-export type QuarantineReader = Calls<ReturnType<typeof quarantineReads>>;
-export type QuarantineFacade = ReturnType<typeof quarantineOn>;
-
 /** Notifications that no stored secret explains. */
 export function quarantineOn(
   engine: Engine,
-  reader: QuarantineReader,
+  reader: Calls<ReturnType<typeof quarantineReads>>,
   queue: Pick<Queue, 'tellRecorded'>,
   clock: Clock,
 ) {

@@ -2,14 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine, type StoreOptions } from '../engine.ts';
 import { gathered } from '../gathered.ts';
-import type {
-  BulkOptions,
-  Changed,
-  Claim,
-  ReplayOptions,
-  Settlement,
-  VerifiedNotification,
-} from '../stored.ts';
+import type { BulkOptions, Claim, ReplayOptions, Settlement, VerifiedNotification } from '../stored.ts';
 import { claimOperations } from './claim.ts';
 import { fanOutOperations } from './fan-out.ts';
 import { eventReads } from './lists/events.ts';
@@ -94,9 +87,10 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
-  /** The seqs of events that match, of one subscriber after the other, each oldest first, 500 at a time. */
-  async function* matching(filter: EventFilter, subscribers: readonly string[], last?: number) {
-    const upTo = last ?? (await reader.lastSeq());
+  /** The seqs of events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
+  async function* matching(filter: EventFilter, subscribers: readonly string[]) {
+    // Not the last safe place: an ack under way may hold it back behind events that are there.
+    const { seq: upTo } = await reader.lastGiven();
     for (const subscriber of filter.subscriber === undefined ? subscribers : [filter.subscriber]) {
       const own = { ...filter, subscriber };
       const page = (after: string | undefined) =>
@@ -137,9 +131,29 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     }
   };
 
+  /**
+   * Ends pending and dead events for good, as a person says; a replay takes them up again. Running events are left out.
+   * @param reason it becomes their error, as lists show it
+   * @returns how many it changed, and how many matched that a handler runs
+   */
+  const dismiss = async (filter: EventFilter, reason: string, { onStep, signal }: BulkOptions = {}) => {
+    let events = 0;
+    for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
+      for await (const chosen of matching({ ...filter, status }, await reader.subscriberNames())) {
+        if (signal?.aborted) return { events, running: 0 };
+        const ids = await calls.dismiss({ ...chosen, status, reason });
+        events += ids.length;
+        await onStep?.(ids);
+      }
+    }
+    const isMeant = filter.status === undefined || filter.status === 'running';
+    return { events, running: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
+  };
+
   return {
     ...reader,
     ...calls,
+    dismiss,
 
     /** Has a function called for each new event that this process records. */
     onRecorded(listener: () => void): void {
@@ -177,9 +191,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     /**
      * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
      * of their steps; pruned events stay. None of them runs before all are reset, so that none is late because of a newer event that also
-     * runs again. They run by event time.
+     * runs again. They run by event time. @returns how many it reset, and how many matched that a handler runs
      */
-    async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<Changed> {
+    async replay(filter: EventFilter, options: ReplayOptions = {}) {
       const { resetSteps = false, onStep } = options;
       const sum = { events: 0, running: 0 };
       await whileHeld(filter, options, async (held) => {
@@ -189,28 +203,6 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
         await onStep?.(reset.events.map(({ id }) => id));
       });
       return sum;
-    },
-
-    /**
-     * Ends pending and dead events for good, as a person says; a replay takes them up again. Running events are left out.
-     * @param reason it becomes their error, as lists show it
-     */
-    async dismiss(
-      filter: EventFilter,
-      reason: string,
-      { onStep, signal }: BulkOptions = {},
-    ): Promise<Changed> {
-      let events = 0;
-      for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
-        for await (const chosen of matching({ ...filter, status }, await reader.subscriberNames())) {
-          if (signal?.aborted) return { events, running: 0 };
-          const ids = await calls.dismiss({ ...chosen, status, reason });
-          events += ids.length;
-          await onStep?.(ids);
-        }
-      }
-      const isMeant = filter.status === undefined || filter.status === 'running';
-      return { events, running: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
     },
 
     /**
@@ -232,13 +224,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
 
     /** Removes a subscriber, and dismisses its pending events. @returns how many; undefined if it was not there */
     async removeSubscriber(subscriber: string): Promise<number | undefined> {
-      const [status, reason] = ['pending', 'its subscriber was removed'] as const;
       const wasThere = await calls.unsubscribe({ subscriber });
       await calls.recover({ subscriber, held: [], maxAttempts: Infinity }); // as nobody else ends what a process ran that crashed
-      let events = 0;
-      // All that it has: none is made any more, and an ack under way may hold the last safe place back.
-      for await (const chosen of matching({ subscriber, status }, [], Number.MAX_SAFE_INTEGER))
-        events += (await calls.dismiss({ ...chosen, status, reason })).length;
+      const { events } = await dismiss({ subscriber, status: 'pending' }, 'its subscriber was removed');
       return wasThere || events > 0 ? events : undefined;
     },
 

@@ -36,18 +36,6 @@ export function releasing(d: Dialect, condition: string) {
   };
 }
 
-/**
- * Makes the oldest events ready that a replay holds, by event time. Of a resource, an event that is released later is newer, whichever
- * process releases it. The function returns their resources; none after the last.
- */
-export function releasingHeld(d: Dialect) {
-  const makeReady = releasing(d, 'held_by = $held_by');
-  const held = `SELECT seq, resource, received_at FROM events WHERE subscriber = $subscriber AND held_by = $held_by
-    AND next_at = $held_by     ORDER BY event_time, seq LIMIT ${WAVE}`;
-  return async (db: Db, replay: Held): Promise<string[]> =>
-    makeReady(db, await db.all<Due>(held, replay), replay);
-}
-
 /** Locks events with their lanes. The function returns the events that no lane runs, and how many others there are. */
 export function lockingIdle(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
@@ -68,6 +56,9 @@ export function lockingIdle(d: Dialect) {
 
 /** What people do with many events: replays and dismissals. */
 export function resetOperations(d: Dialect) {
+  const makeReady = releasing(d, 'held_by = $held_by');
+  const held = `SELECT seq, resource, received_at FROM events WHERE subscriber = $subscriber AND held_by = $held_by
+    AND next_at = $held_by ORDER BY event_time, seq LIMIT ${WAVE}`;
   const lockIdle = lockingIdle(d);
   const bySeq = d.rows('seq bigint');
   // An event that another replay holds counts as replayed once.
@@ -84,7 +75,11 @@ export function resetOperations(d: Dialect) {
   const forgetSteps = `DELETE FROM steps ${byEvent.using} WHERE ${byEvent.is('steps.event')}`;
 
   return {
-    release: releasingHeld(d),
+    /**
+     * Makes the oldest events ready that a replay holds, by event time. Of a resource, an event that is released later is newer, whichever
+     * process releases it. @returns their resources; none after the last
+     */
+    release: async (db: Db, replay: Held) => makeReady(db, await db.all<Due>(held, replay), replay),
 
     /**
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still

@@ -1,9 +1,9 @@
 import type { Db, Dialect } from '../dialect.ts';
-import { READY } from '../schema.ts';
+import { OF, READY } from '../schema.ts';
 import type { DeadEvent, Of } from '../stored.ts';
 import { fanOutOperations } from './fan-out.ts';
-import { freeing, isLane, type Lane, LEASED, type LeasedLane, named, opening } from './lanes.ts';
-import { type Due, type Held, lockingIdle, releasing, releasingHeld, WAVE } from './reset.ts';
+import { freeing, LEASED, type LeasedLane, opening } from './lanes.ts';
+import { type Due, type Held, lockingIdle, releasing, resetOperations, WAVE } from './reset.ts';
 import { type End, ending } from './settle.ts';
 
 /** After so many crashes in a life of an event, it is dead. */
@@ -19,7 +19,6 @@ const SUSPECT_MS = 60_000;
 
 type Timed = Of & { readonly now: number };
 
-const OF = 'subscriber = $subscriber';
 /** The name in `meta` for when the suspect of a subscriber became ready. */
 const SINCE = "'suspect_since@' || CAST($subscriber AS text)";
 
@@ -27,7 +26,7 @@ const SINCE = "'suspect_since@' || CAST($subscriber AS text)";
 export function wakeOperations(d: Dialect) {
   const open = opening(d);
   const { fanOut } = fanOutOperations(d);
-  const release = releasingHeld(d);
+  const { release } = resetOperations(d);
   const freeLanes = freeing(d);
   const endStarts = ending(d);
   const due = `SELECT seq, resource, received_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at <= ${d.now} AND crashes < 2
@@ -49,10 +48,9 @@ export function wakeOperations(d: Dialect) {
   const standBack = `UPDATE events SET next_at = ${d.now} ${bySeq.from}
     WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
       AND (SELECT CAST(value AS bigint) FROM meta WHERE name = ${SINCE}) < $before`;
-  const stray = `SELECT resource, received_at FROM events WHERE ${READY} AND ${OF} AND resource > $after
-    ORDER BY resource, event_time LIMIT ${SWEPT}`;
-  const byLane = d.rows('resource text');
-  const there = `SELECT lanes.resource FROM ${byLane.beside}lanes WHERE ${isLane(byLane)}`;
+  const readyEvents = `SELECT resource, received_at,
+    (SELECT 1 FROM lanes l WHERE l.subscriber = events.subscriber AND l.resource = events.resource) AS has_lane
+    FROM events WHERE ${READY} AND ${OF} AND resource > $after ORDER BY resource, event_time LIMIT ${SWEPT}`;
   const expired = `SELECT ${LEASED} FROM lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT ${RECOVERED} ${d.skipLocked}`;
   const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
@@ -100,13 +98,11 @@ export function wakeOperations(d: Dialect) {
      * @returns how many, and where the next step goes on; undefined after the last
      */
     async openStrays(db: Db, step: Of & { readonly after: string }) {
-      const ready = await db.all<Omit<Due, 'seq'>>(stray, step);
-      const lanes = named(ready.map(({ resource }) => resource));
-      const known = new Set((await db.each<Lane>(there, lanes, step)).map(({ resource }) => resource));
-      const strays = ready.filter(({ resource }) => !known.has(resource));
+      const events = await db.all<Omit<Due, 'seq'> & { readonly hasLane?: 1 }>(readyEvents, step);
+      const strays = events.filter(({ hasLane }) => !hasLane);
       await open(db, strays, step.subscriber);
-      const next = ready.length < SWEPT ? undefined : ready.at(-1)?.resource;
-      return { opened: lanes.length - known.size, next };
+      const next = events.length < SWEPT ? undefined : events.at(-1)?.resource;
+      return { opened: new Set(strays.map(({ resource }) => resource)).size, next };
     },
 
     /**

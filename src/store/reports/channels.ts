@@ -1,7 +1,7 @@
 import { type Db, one } from '../dialect.ts';
 import type { EventId } from '../stored.ts';
 
-export type ChannelState = 'active' | 'idle';
+type ChannelState = 'active' | 'idle';
 
 /** The state of a live channel by its newest event: of one event time, the one received later. */
 export interface Channel {
@@ -21,20 +21,14 @@ export interface ChannelPage {
   readonly limit: number;
 }
 
-export interface Channels {
-  readonly counts: Readonly<Record<ChannelState, number>>;
-  /** the latest change of state first */
-  readonly channels: readonly Channel[];
-}
-
 const COUNTS = `SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'idle') AS idle
   FROM channels`;
 const AFTER_CHANNEL =
   '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)';
 
 /** Live channels by their states, the latest change first. */
-export async function channels(db: Db, { state, after, limit }: ChannelPage): Promise<Channels> {
-  const counts = await one<Channels['counts']>(db, COUNTS);
+export async function channels(db: Db, { state, after, limit }: ChannelPage) {
+  const counts = await one<Record<ChannelState, number>>(db, COUNTS);
   const place = after === undefined ? 'true' : AFTER_CHANNEL;
   const sql = `SELECT resource, site_id, state, since, event FROM channels WHERE state = coalesce($state, state) AND ${place}
     ORDER BY since DESC, resource DESC LIMIT $limit`;

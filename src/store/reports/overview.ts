@@ -1,10 +1,10 @@
 import { type Db, one } from '../dialect.ts';
 import { subscriberNames } from '../queue/lists/search.ts';
-import { READY } from '../schema.ts';
+import { OF, READY } from '../schema.ts';
 import type { Pause } from '../stored.ts';
 
-/** The store at a glance. Times are milliseconds since the epoch. */
-export interface Overview {
+/** The pending and running events of one subscriber, or of all. Times are milliseconds since the epoch. */
+export interface Work {
   /** ready and waiting */
   readonly pending: number;
   /** of these, so many wait for a retry */
@@ -12,7 +12,6 @@ export interface Overview {
   /** when the first of these is due; undefined if none waits */
   readonly nextAt: number | undefined;
   readonly running: number;
-  readonly dead: number;
   /**
    * when the event was received that has been ready for longest; undefined if none is. Replays do not count, since they are old on purpose,
    * nor what has asked to come back
@@ -20,7 +19,12 @@ export interface Overview {
   readonly oldestPendingAt: number | undefined;
   /** the same of those that no handler has started yet, and that wait for no time: one should have taken them up by now */
   readonly oldestReadyAt: number | undefined;
-  /** the same of each subscriber by its name, '' for the handlers without a name */
+}
+
+/** The store at a glance. */
+export interface Overview extends Work {
+  readonly dead: number;
+  /** the work of each subscriber by its name, '' for the handlers without a name */
   readonly subscribers: Readonly<Record<string, Work>>;
   /** undefined unless handling is paused */
   readonly paused: Pause | undefined;
@@ -31,7 +35,6 @@ export interface Overview {
 
 /** How many events are searched for the one that has been pending for longest. */
 const OLDEST = 1000;
-const OF = 'subscriber = $subscriber';
 
 const count = (from: string) => `(SELECT count(*) FROM ${from})`;
 // Replayed events are old on purpose and do not count: the query passes over so many lanes that have some, and ten events of each.
@@ -57,12 +60,6 @@ const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
   (SELECT next_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT 1) AS next_at`;
 
 type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & { readonly paused?: string };
-
-/** The pending and running events of one subscriber. */
-export type Work = Pick<
-  Overview,
-  'pending' | 'waiting' | 'running' | 'oldestReadyAt' | 'oldestPendingAt' | 'nextAt'
->;
 
 /** How many of the newest events tell which webhooks something is accepted of. */
 const NEAR = 4000;

@@ -1,5 +1,7 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import { inOrder } from '../queue/lanes.ts';
+import { channels } from './channels.ts';
+import { newestOfWebhooks, overview } from './overview.ts';
 
 /** How often a process came to a result in a minute. */
 export interface Stat {
@@ -128,13 +130,8 @@ export function reportOperations(d: Dialect) {
     async report(db: Db, report: Report & { readonly now: number }): Promise<void> {
       const { instance, stats, refusals, accepted = [], now } = report;
       await db.all(see, { ...instance, kinds: instance.kinds.join(), now });
-      await db.each(
-        add,
-        inOrder(
-          stats.map((one) => ({ ...one, instance: instance.name })),
-          'minute',
-        ),
-      );
+      const own = stats.map((one) => ({ ...one, instance: instance.name }));
+      await db.each(add, inOrder(own, 'minute'));
       // Reports of several processes would lock the same rows in different orders.
       if (d.hasLocks && refusals.length + accepted.length > 0)
         await db.all('LOCK TABLE refusals IN SHARE ROW EXCLUSIVE MODE');
@@ -158,11 +155,7 @@ export function reportOperations(d: Dialect) {
      * @param alerts what it has posted, if it has had the lease: it is stored unless another process took the lease meanwhile
      * @returns what was posted, and the time; undefined where another process has the lease
      */
-    async holdAlerts(
-      db: Db,
-      holding: { readonly by: string; readonly alerts?: Alerts; readonly now: number },
-    ) {
-      const { by, alerts, now } = holding;
+    async holdAlerts(db: Db, { by, alerts, now }: { by: string; alerts?: Alerts; now: number }) {
       await db.all(`INSERT INTO meta (name, value) VALUES ('alerts', '{}') ON CONFLICT (name) DO NOTHING`);
       const rows = await db.each<{ value: string; now: number }>(lockAlerts, [{ name: 'alerts' }], { now });
       const [{ value: text, now: time } = { value: '{}', now }] = rows;
@@ -186,8 +179,8 @@ export interface Sum extends Pick<Stat, 'result' | 'count' | 'ms' | 'slowest'> {
 
 type Life = Omit<Instance, 'machine' | 'state' | 'kinds'> & { readonly kinds: string };
 
-/** What processes have told. */
-export function countReads(d: Dialect) {
+/** What processes have told, the overview, and live channels. */
+export function reportReads(d: Dialect) {
   const lives = `SELECT name, version, seen_at - (clock_at - started_at) AS started_at, seen_at, left_at, running, kinds,
     clock_at - seen_at AS ahead_ms, ${d.now} AS now FROM instances ORDER BY name, seen_at`;
   const atWork = `SELECT instance, until, id, kind, site_id FROM (
@@ -197,6 +190,10 @@ export function countReads(d: Dialect) {
     JOIN events ON seq = event ORDER BY started_at DESC`;
 
   return {
+    overview,
+    newestOfWebhooks,
+    channels,
+
     /** Sums of what all processes have stored since a time, by minutes or kinds. */
     stats: (db: Db, { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' }) =>
       db.all<Sum>(

@@ -69,7 +69,7 @@ export function quarantineReads() {
     async newestOf(db: Db, share: Share & { readonly before: number; readonly limit: number }) {
       const { network, webhookId: webhook, ...page } = share;
       const which = network === undefined ? whose(webhook) : 'network = $network';
-      const sql = `SELECT seq, network, webhook_id, bytes, CASE WHEN ${IS_OURS} THEN 1 ELSE 0 END AS is_ours FROM quarantine
+      const sql = `SELECT seq, bytes, CASE WHEN ${IS_OURS} THEN 1 ELSE 0 END AS is_ours FROM quarantine
         WHERE ${which} AND seq < $before ORDER BY seq DESC LIMIT $limit`;
       return db.all<Giving>(sql, { network, webhook, ...page });
     },

@@ -1,13 +1,13 @@
 import { type Db, type Dialect, one } from '../../dialect.ts';
+import { OF } from '../../schema.ts';
 import { type DoneStep, type Of, ofSubscriber, type StateValue, type StoredEvent } from '../../stored.ts';
 import type { Lane, LeaseKey } from '../lanes.ts';
 import { LOOKED_AT, problemReads } from './problems.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads, subscriberNames } from './search.ts';
-import type { Attempt, RunningStart, Sibling, StatePlace, States, StatesQuery, Subscriber } from './types.ts';
+import type { Attempt, RunningStart, StatePlace, States, StatesQuery, Subscriber } from './types.ts';
 
 /** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
-const OF = 'subscriber = $subscriber';
 /** In the order of an index: after a backlog, PostgreSQL would believe that many rows match, and search the whole table for the first. */
 const isThere = (from: string) => `CASE WHEN (SELECT 1 FROM ${from} LIMIT 1) IS NULL THEN 0 ELSE 1 END`;
 const START: StatePlace = { resource: '', name: '' };
@@ -24,12 +24,10 @@ export function eventReads(d: Dialect) {
   const steps =
     'SELECT s.name, s.result FROM steps s JOIN events e ON e.seq = s.event WHERE e.id = $id ORDER BY s.name';
   const step = 'SELECT result FROM steps WHERE event = $seq AND name = $name';
-  const holds =
-    'SELECT 1 FROM lanes WHERE subscriber = $subscriber AND resource = $resource AND lease = $lease AND event = $seq';
-  const state =
-    'SELECT name, value FROM state WHERE subscriber = $subscriber AND resource = $resource ORDER BY name';
+  const holds = `SELECT 1 FROM lanes WHERE ${OF} AND resource = $resource AND lease = $lease AND event = $seq`;
+  const state = `SELECT name, value FROM state WHERE ${OF} AND resource = $resource ORDER BY name`;
   const states = `SELECT resource, name, value FROM state
-    WHERE subscriber = $subscriber AND resource >= $least AND resource < $most
+    WHERE ${OF} AND resource >= $least AND resource < $most
     AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;
 
   const last = `(SELECT seq FROM (${d.lastSeq}) s)`;
@@ -39,7 +37,7 @@ export function eventReads(d: Dialect) {
   const left = `events WHERE ${OF} AND held_by <= ${d.now} AND next_at IS NOT NULL ORDER BY held_by`;
   const work = `SELECT ${isThere(free)} AS is_ready, ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(lost)} AS is_lost,
     ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
-  const siblings = `SELECT ${COLUMNS}, e.ended_at FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
+  const siblings = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
   const subscribers = `SELECT name, kinds, (SELECT count(*) FROM (SELECT 1 FROM events
       WHERE seq > place AND subscriber = '' LIMIT ${LOOKED_AT}) b) AS behind
     FROM subscribers WHERE place IS NOT NULL ORDER BY name`;
@@ -64,11 +62,10 @@ export function eventReads(d: Dialect) {
     },
 
     /** All events of one notification, by one of their ids: that of the handlers without a name first. */
-    async siblings(db: Db, { id }: Id): Promise<Sibling[]> {
+    async siblings(db: Db, { id }: Id): Promise<StoredEvent[]> {
       const [notification = ''] = id.split('@');
       const ids = (await subscriberNames(db)).map((name) => ofSubscriber(notification, name));
-      const rows = await db.all<EventRow & Pick<Sibling, 'endedAt'>>(siblings, { ids });
-      return rows.map((row) => ({ ...row, ...eventOf(row) }));
+      return (await db.all<EventRow>(siblings, { ids })).map(eventOf);
     },
 
     attempts: (db: Db, id: Id) => db.all<Attempt>(attempts, id),

@@ -6,7 +6,7 @@ import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts'
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.subscriber, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
-  e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.last_error,
+  e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.last_error, e.ended_at,
   CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
   CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
   CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at,
@@ -48,12 +48,6 @@ interface Plan {
   readonly params: Record<string, Value>;
 }
 
-/** By what events are ordered. */
-interface Place {
-  readonly seq: number;
-  readonly eventTime: number;
-}
-
 /** All whose events are there, those that were removed too: '' for the handlers without a name first. */
 export const subscriberNames = async (db: Db): Promise<string[]> => {
   const rows = await db.all<{ name: string }>('SELECT name FROM subscribers ORDER BY name');
@@ -61,7 +55,6 @@ export const subscriberNames = async (db: Db): Promise<string[]> => {
 };
 
 export function searchReads(d: Dialect) {
-  const placeOf = 'SELECT seq, event_time FROM events WHERE id = $id';
   // Without this limit, SQLite reads all events in their order to merge the two parts.
   const pendingOf = (
     of: string,
@@ -80,19 +73,19 @@ export function searchReads(d: Dialect) {
     WHERE locktype = 'advisory' AND classid::bigint >> 16 = ${PLACES} AND objsubid = 1
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-  /** Undefined if the event after which it begins is not there. */
-  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search): Promise<Plan | undefined> => {
-    const [after] = stretch.after === undefined ? [] : await db.all<Place>(placeOf, { id: stretch.after });
-    if (stretch.after !== undefined && !after) return undefined;
+  /** Where the event after which it begins is not there, it finds nothing. */
+  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search): Promise<Plan> => {
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
-    const { reach = REACH, upTo } = stretch;
-    const params: Record<string, Value> = { reach, upto: upTo, from: after?.seq, time: after?.eventTime };
+    const { reach = REACH, upTo, after } = stretch;
+    const params: Record<string, Value> = { reach, upto: upTo, after };
+    /** what stands in the order behind the event after which it begins */
+    const behind = (by: string) =>
+      after === undefined ? 'true' : `(${by}) ${beyond} (SELECT ${by} FROM events WHERE id = $after)`;
     const conditions = conditionsOf(d, filter, params);
     if (upTo !== undefined) conditions.push('e.seq <= $upto');
     // Where the stretch begins and ends is a condition of the subquery: rows outside would use up its limit.
     const bySeq = [
-      'true',
-      ...(after ? [`seq ${beyond} $from`] : []),
+      behind('seq'),
       ...(upTo === undefined ? [] : ['seq <= $upto']),
       ...(filter.newerThan === undefined ? [] : ['seq > $newer_than']),
     ].join(' AND ');
@@ -104,7 +97,6 @@ export function searchReads(d: Dialect) {
       plan(`SELECT seq FROM ${table} WHERE ${where} AND ${bySeq} ORDER BY seq ${direction} LIMIT $reach`);
     if (ids !== undefined) return from('events', d.among('id', 'ids'));
     if (resource !== undefined) {
-      const place = after ? `AND (event_time, seq) ${beyond} ($time, $from)` : '';
       // Each event of a resource is in one of these three indexes, in which each subscriber has a stretch of its own.
       const names = filter.subscriber === undefined ? await subscriberNames(db) : [filter.subscriber];
       const others = [`handled_at IS NULL AND NOT (${READY})`, `${READY} AND handled_at IS NULL`];
@@ -115,7 +107,7 @@ export function searchReads(d: Dialect) {
           (
             where,
           ) => `SELECT * FROM (SELECT seq, event_time FROM events WHERE subscriber = $${of} AND resource = $resource
-            AND ${where} ${place} ORDER BY event_time ${direction}, seq ${direction} LIMIT $reach) p`,
+            AND ${where} AND ${behind('event_time, seq')} ORDER BY event_time ${direction}, seq ${direction} LIMIT $reach) p`,
         );
       });
 
@@ -151,7 +143,6 @@ export function searchReads(d: Dialect) {
     /** The events of one stretch. */
     async search(db: Db, search: Search): Promise<Found> {
       const plan = await planOf(db, search);
-      if (!plan) return { events: [], next: undefined };
       const { limit } = search.stretch;
       const sql = `${matching(plan, COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
       const rows = await db.all<EventRow>(sql, { ...plan.params, limit });
@@ -162,7 +153,6 @@ export function searchReads(d: Dialect) {
     /** How many events of one stretch match, newest first, and what verbs would make of them: what is neither replayable nor under way is pruned. */
     async tallied(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
       const plan = await planOf(db, { filter, stretch: { after, limit: 0 } });
-      if (!plan) return { ...NOTHING, next: undefined };
       return { ...(await one<Tally>(db, matching(plan, tally), plan.params)), next: await endOf(db, plan) };
     },
 
@@ -186,6 +176,9 @@ export function searchReads(d: Dialect) {
     firstSince: async (db: Db, query: { readonly seq: number; readonly time: number }) =>
       (await one<Partial<Receipt>>(db, firstSince, query)).seq,
 
+    /** The last seq that an event was given: others may commit later, with a lower one. */
+    lastGiven: (db: Db) => one<{ seq: number }>(db, d.lastSeq),
+
     /**
      * The last seq up to which all events are committed: an event that commits later has a higher one.
      * On PostgreSQL, a transaction that inserts events holds a lock that names the last seq before its own.
@@ -198,9 +191,7 @@ export function searchReads(d: Dialect) {
   };
 }
 
-/** The counts of a stretch that begins after an event that is not there. */
-const NOTHING = { events: 0, replayable: 0, underWay: 0, dismissible: 0 };
-type Tally = Readonly<typeof NOTHING>;
+type Tally = Readonly<Record<'events' | 'replayable' | 'underWay' | 'dismissible', number>>;
 
 export interface ReceivedQuery {
   readonly filter: EventFilter;

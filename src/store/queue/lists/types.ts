@@ -95,12 +95,6 @@ export interface Held extends Pick<Problem, 'subscriber' | 'kind' | 'siteId' | '
   readonly since: number;
 }
 
-/** An event beside the others of its notification. */
-export interface Sibling extends StoredEvent {
-  /** when it was handled, skipped, dead or dismissed, milliseconds since the epoch */
-  readonly endedAt: number | undefined;
-}
-
 /** A subscriber, and how far it is. */
 export interface Subscriber {
   readonly name: string;
