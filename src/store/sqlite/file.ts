@@ -53,7 +53,7 @@ export function refuseLoss(path: string): void {
   if (isFile && fs.statSync(path).size > 0) return;
   const rests = isFile ? [`${real}-wal`, keyPathOf(path)] : [`${real}-wal`];
   const rest = rests.find((file) => fs.statSync(file, { throwIfNoEntry: false })?.size);
-  if (rest === undefined) return;
+  if (rest === undefined || (isThere(path) && fs.statSync(path).size > 0)) return; // another process has made it meanwhile
   const what = `${path} is ${isFile ? 'empty' : 'not there'}, although ${rest} is there`;
   const why = 'acknowledged notifications may be in no other file, or a copy was cut short';
   const anew = `to start with an empty database instead, stop the server, and move ${rest} away`;
