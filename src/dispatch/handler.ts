@@ -31,6 +31,8 @@ export interface HandlerContext<App = unknown> {
    */
   readonly late: boolean;
   readonly receivedAt: Date;
+  /** The time, in milliseconds since the epoch: the machine's, but virtual in tests and in `events check`. */
+  now(): number;
   /** Aborted when the handler's time is over or the service stops; pass it on to everything that waits. */
   readonly signal: AbortSignal;
   /** Names the event in every line. */

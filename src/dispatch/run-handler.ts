@@ -79,6 +79,7 @@ export async function runHandler(
     replay: event.replays > 0,
     late: event.late,
     receivedAt: new Date(event.receivedAt),
+    now: () => clock.now(),
     signal: abort.signal,
     log,
     once: steps.once,

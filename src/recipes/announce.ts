@@ -8,8 +8,6 @@ import { ProviderError, type ScheduledStatus, type StatusesClient } from '../pro
 export interface AnnounceOptions {
   /** whether a status is about a media; without it, whether its text has the media's id as a word */
   readonly isAbout?: (status: ScheduledStatus, mediaId: string) => boolean;
-  /** the time, in milliseconds since the epoch; the machine's without it */
-  readonly now?: () => number;
 }
 
 /** The API refuses what is less than five minutes ahead. One more, as clocks differ and a request takes time. */
@@ -24,7 +22,6 @@ const LONGEST_AFTER_MS = 30 * 86_400_000;
  */
 export function announce({
   isAbout = names,
-  now = Date.now,
 }: AnnounceOptions = {}): Required<Pick<Handlers, 'media_available' | 'media_deleted'>> {
   /** @param change gives a reason if there is nothing to change */
   const changeEach = async (
@@ -55,7 +52,7 @@ export function announce({
   return {
     media_available: ({ media_id }, ctx) =>
       changeEach(media_id, ctx, async (statuses, { id, scheduled_at }) => {
-        const at = now() + LEAD_MS;
+        const at = ctx.now() + LEAD_MS;
         if (Date.parse(scheduled_at ?? '') <= at) return `status ${id} is out by then anyway`;
         await statuses.reschedule(id, new Date(at), { signal: ctx.signal });
         ctx.log.info({ media: media_id, status: id }, 'the status comes forward');

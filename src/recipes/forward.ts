@@ -19,8 +19,6 @@ export interface ForwardOptions {
   readonly url: string;
   /** `whsec_` and 24 to 64 bytes in base64, as the other system has it */
   readonly secret: string;
-  /** the time, in milliseconds since the epoch; the machine's without it */
-  readonly now?: () => number;
 }
 
 const PREFIX = 'whsec_';
@@ -31,13 +29,13 @@ const LONGEST_AFTER_MS = 30 * 86_400_000;
  * any other answer, a redirect too, is a mistake that no retry mends.
  * @throws TypeError on a URL or secret that cannot be used; it shows neither
  */
-export function forward({ url, secret, now = Date.now }: ForwardOptions): Handlers {
+export function forward({ url, secret }: ForwardOptions): Handlers {
   const key = keyBytesOf(secret);
   if (!httpUrlOf(url))
     throw new TypeError('url must be an http or https URL without a user name and password');
   const send = async (event: object, ctx: HandlerContext): Promise<Outcome | undefined> => {
     const body = JSON.stringify(event);
-    const timestamp = String(Math.floor(now() / 1000));
+    const timestamp = String(Math.floor(ctx.now() / 1000));
     const answer = await fetch(url, {
       method: 'POST',
       headers: {
@@ -56,7 +54,7 @@ export function forward({ url, secret, now = Date.now }: ForwardOptions): Handle
     if (answer.ok) return undefined;
     const reason = `the other system answered ${status}`;
     if (status !== 408 && status !== 429 && status < 500) return fail(reason);
-    const after = Math.min(retryAfterOf(answer.headers.get('retry-after'), now()) ?? 0, LONGEST_AFTER_MS);
+    const after = Math.min(retryAfterOf(answer.headers.get('retry-after'), ctx.now()) ?? 0, LONGEST_AFTER_MS);
     return retry(after < 1000 ? { reason } : { reason, after }); // a second is the least that may be asked for
   };
   return defineHandlers({ ...Object.fromEntries(kindNames.map((kind) => [kind, send])), unknown: send });

@@ -122,14 +122,14 @@ test('many tracks are translated at two calls a second, and none of them is dead
 });
 
 test('each media stands in one digest, that of its hour, though a mail fails, the process starts again and events are replayed', async () => {
-  const { digest } = await pattern<{ digest(send: object, now: () => number): DefinedApp }>('digest.ts');
+  const { digest } = await pattern<{ digest(send: object): DefinedApp }>('digest.ts');
   const sent = new Map<string, string>();
   let failures = 1;
   const send = async (text: string, key: string) => {
     if (failures-- > 0) throw new Error('the mail service is down');
     if (!sent.has(key)) sent.set(key, text);
   };
-  await using kit: TestReceiver = await testReceiver({ app: () => digest(send, () => kit.now()) });
+  await using kit: TestReceiver = await testReceiver({ app: () => digest(send) });
   await kit.deliver('media_available', { media_id: 'first' });
   await kit.advance('59m');
   expect(sent.size).toBe(0);

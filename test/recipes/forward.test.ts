@@ -28,7 +28,7 @@ afterEach(() => close());
 
 /** What becomes of an event that is forwarded, and how long the second attempt waited. */
 async function forwarded() {
-  await using kit = await testReceiver({ handlers: forward({ url, secret: SECRET, now: () => kit.now() }) });
+  await using kit = await testReceiver({ handlers: forward({ url, secret: SECRET }) });
   await kit.deliver('media_available');
   await kit.settled();
   const [first, second] = await kit.attempts();

@@ -77,7 +77,7 @@ const LEAD_MS = 6 * 60_000;
 const scheduling =
   (texts: readonly string[], ...kinds: ('media_available' | 'media_deleted')[]): Scenario<TestReceiver> =>
   async (start) => {
-    const kit: TestReceiver = await start({ handlers: announce({ now: () => kit.now() }) });
+    const kit: TestReceiver = await start({ handlers: announce() });
     for (const text of texts) await kit.statuses.schedule({ status: text }, FAR);
     for (const kind of kinds) await kit.deliver(kind, M);
     return kit;

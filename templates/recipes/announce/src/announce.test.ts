@@ -13,7 +13,7 @@ async function ahead(kit: TestReceiver): Promise<number[]> {
 }
 
 test('the status about a media comes forward, when the media becomes available', async () => {
-  await using kit: TestReceiver = await testReceiver({ handlers: announce({ now: () => kit.now() }) });
+  await using kit: TestReceiver = await testReceiver({ handlers: announce() });
   await kit.statuses.schedule({ status: 'Out now: UUhbHm6C!' }, FAR);
   await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
   await kit.settled();
@@ -24,7 +24,7 @@ test('the status about a media comes forward, when the media becomes available',
 test('the status about a media is cancelled, when the media is deleted, wherever the process dies', async () => {
   await everyCrash(
     async (start) => {
-      const kit = await start({ handlers: announce({ now: () => Date.UTC(2026, 0, 1) }) });
+      const kit = await start({ handlers: announce() });
       await kit.statuses.schedule({ status: 'Out now: UUhbHm6C!' }, FAR);
       await kit.deliver('media_deleted', { media_id: 'UUhbHm6C' });
     },
