@@ -49,7 +49,7 @@ export function refusalReasonOf(answer: PostResult): string | undefined {
 export interface SigningKeys {
   /** The key of a webhook; undefined if no secret is known for it. */
   keyFor(webhookId: string): KeyObject | undefined;
-  /** the webhooks with a secret of their own that is not about to retire */
+  /** the webhooks with a secret of their own that is not about to retire, the newest secret last */
   readonly webhooks: readonly string[];
 }
 

@@ -107,7 +107,7 @@ export type Player = (diesAt: (point: string) => boolean) => Promise<void>;
 export interface PlayOptions<W> extends Pick<EveryCrashOptions, 'mayDie'> {
   readonly scenario: Scenario<W>;
   readonly check: Check<W>;
-  /** only the events of this subscriber run before everything settles; '' is main */
+  /** only the events of this subscriber run before everything settles; '' is main; `all`: none do */
   readonly alone?: string | undefined;
   /** takes the names of the subscribers */
   readonly names?: Set<string>;

@@ -141,7 +141,7 @@ function* atRandom(seed: number, deliveries: History, replays: History): Generat
 
 /**
  * Tells of a history that breaks the check, without the steps that it breaks it without, and whose handlers do: those that break it while
- * the others take everything in order, at the end. Each notification stays once.
+ * the others take everything in order, at the end. What breaks it while all do so is of none alone. Each notification stays once.
  */
 function telling(play: Play, deliveries: History, names: ReadonlySet<string>) {
   return (history: History, ofSeed = '') =>
@@ -154,7 +154,7 @@ function telling(play: Play, deliveries: History, names: ReadonlySet<string>) {
           [shortest, error] = [without, its];
         });
       }
-      for (const name of names.size > 1 ? names : [])
+      for (const name of names.size > 1 ? ['all', ...names] : [])
         await play(shortest, name).catch(failing(testOf(shortest, ofSeed, name)));
       return failing(testOf(shortest, ofSeed, names.size > 1 ? 'all' : undefined))(error);
     };

@@ -89,7 +89,7 @@ export class TestReceiver {
   readonly #failing: string[] = [];
   /** The names of the subscribers of the app, after '' for its own handlers. */
   subscribers: readonly string[] = [''];
-  /** the only one whose events run, until everything is to settle */
+  /** the only one whose events run, until everything is to settle; `all`: there is none */
   #alone: string | undefined;
   #newestEvent = 0;
   /** until when a handler waits for the statuses API, as that asked for */
@@ -132,7 +132,8 @@ export class TestReceiver {
 
   /**
    * @param diesAt whether its process dies at a point, and is started again at once; else only `crash` and `crashAt` kill it
-   * @param alone the subscriber whose events run, '' for main; those of the others wait until `settled`, and then run by event time
+   * @param alone the subscriber whose events run, '' for main; those of the others wait until `settled`, and then run by event time;
+   *   `all`: all wait
    */
   static async start(options: KitOptions, diesAt?: DiesAt, alone?: string): Promise<TestReceiver> {
     const kit = new TestReceiver(options, diesAt, alone);
@@ -403,7 +404,7 @@ export class TestReceiver {
   #filterOf({ subscriber = 'all', ...filter }: EventFilter): EventFilter {
     if (subscriber === 'all') return filter;
     if (this.subscribers.includes(subscriber)) return { ...filter, subscriber };
-    throw new TypeError(`the app has no subscriber ${subscriber}`);
+    throw new TypeError(`the app has no subscriber ${subscriber}: leave the name out for its own handlers`);
   }
 
   /** A notification of what happens next. */
@@ -521,12 +522,12 @@ export class TestReceiver {
   }
 
   /**
-   * When something is next to be done, or it is worth looking whether a lease has run out; Infinity if nothing is left, or the process
-   * is dead.
+   * When something is next to be done, or it is worth looking whether a lease has run out; Infinity if nothing is left, all wait, or
+   * the process is dead.
    */
   async #nextEvent(): Promise<number> {
     const { isOver, isAtWork, clock } = this.#life;
-    if (isOver) return Infinity;
+    if (isOver || this.#alone === 'all') return Infinity;
     if (isAtWork) return clock.nextDue() ?? Infinity;
     const overview = await (await this.#store).reports.overview();
     const work = overview.subscribers[this.#alone ?? 'all'] ?? overview;

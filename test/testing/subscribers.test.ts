@@ -240,6 +240,24 @@ test('a mistake that takes a failure shows whose handler fails, as a test to pas
   expect(told).toContain("\n  kit.failNext('captions');\n");
 });
 
+test('a mistake that shows whoever is alone is said of none, and nobody waits out the hours of its history', async () => {
+  const scenario: Scenario<string[]> = async (start) => {
+    const late: string[] = [];
+    const search = (ctx: HandlerContext) => {
+      if (kit.now() > Date.UTC(2026, 0, 1, 0, 30)) late.push(ctx.subscriber);
+    };
+    const kit = await start({ app: appOf({ search, mail: () => {} }) });
+    return late;
+  };
+  const check = (_kit: unknown, late: readonly string[]) => assert.deepEqual(late, []);
+  const options = { most: 0, random: 50, seed: 3 };
+  const told = await matrix([['media_available', { media_id: MEDIA }]], scenario, check, options).catch(
+    String,
+  );
+  expect(told).toContain('this history of seed 3 breaks the check:');
+  expect(told).toContain("\n  await kit.advance('1h');\n");
+});
+
 test('with subscribers that are right, as many histories are played as without, also around crashes', async () => {
   const played = { plays: 0 };
   await matrix(ON_AIR, boardsOf(isNewest, played), areIdle, { most: 16, random: 4, seed: 1 });

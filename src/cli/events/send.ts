@@ -22,7 +22,7 @@ Example:
   npx hookkit events send --kind media_available --media UUhbHm6C`;
 
 const WEBHOOK =
-  'webhook_id, which decides about the secret (default: that of the body, or else the only one with a stored secret)';
+  'webhook_id, which decides about the secret (default: that of the body, or else the newest one with a stored secret)';
 
 export function addSend(events: Command): void {
   const command = events
@@ -47,7 +47,7 @@ async function send(flags: Flags, command: Command): Promise<void> {
   if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
     throw new KitError('INPUT_INVALID', `--fault ${fault} changes the body, and --as-is leaves it`);
   const keys = await signingKeys(config, flags.secretFile);
-  const usualWebhook = keys.webhooks.length === 1 ? keys.webhooks[0] : undefined;
+  const usualWebhook = keys.webhooks.at(-1); // a `dev` that was killed has left older ones behind
   const body = await bodyOf(flags, usualWebhook);
   const refusal = flags.body === undefined || asIs ? undefined : refusalOf(body, config.BODY_LIMIT);
   if (refusal !== undefined)

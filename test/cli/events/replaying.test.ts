@@ -102,6 +102,17 @@ describe('over HTTP', () => {
     expect(received).toMatchObject([{ text: body, token: tokenOf(body, SECRET) }]);
   });
 
+  test('send signs for the webhook whose secret is the newest, when several have one and no webhook is named', async () => {
+    const store = await desk().store();
+    await store.secrets.add('first001', 'the-secret-of-a-dev-that-was-killed');
+    await store.secrets.add('second01', SECRET);
+    const { url, received } = await listen();
+    const one = ['--kind', 'media_created', '--media', 'm', '--to', url];
+    expect(await desk().events(['send', ...one])).toMatchObject({ code: 0 });
+    expect(received).toMatchObject([{ body: { webhook_id: 'second01' } }]);
+    expect(received[0]?.token).toBe(tokenOf(received[0]?.text ?? '', SECRET));
+  });
+
   test.each([
     [200, 'although it is forged'],
     [404, 'correct the path of --to'],
