@@ -221,7 +221,7 @@ onEachEngine('a subscriber', (stage) => {
     });
   });
 
-  test('has one event at a time that was lost twice, and passes over its own alone', async () => {
+  test('has no event ready that was lost twice beside that of another, until that one gives way', async () => {
     const { store } = stage;
     await subscribed(store, 'search');
     await recorded(store, notified('media:a'), notified('media:b'));
@@ -231,12 +231,16 @@ onEachEngine('a subscriber', (stage) => {
       await stage.pass(LEASE_MS + 1);
       for (const whose of [{}, SEARCH]) await store.queue.recover({ ...whose, held: [], maxAttempts: 9 });
     }
-    const [ofMain, own] = [await store.queue.wake(), await store.queue.wake(SEARCH)];
-    expect([ofMain.length, own.length]).toEqual([1, 1]);
+    expect([await store.queue.wake(), await store.queue.wake(SEARCH)]).toMatchObject([
+      [expect.any(String)],
+      [],
+    ]);
     await stage.pass(61_000);
     await store.queue.sweep(SEARCH);
-    expect(await store.queue.wake()).toEqual([]);
-    expect([...own, ...(await store.queue.wake(SEARCH))].sort()).toEqual(['media:a', 'media:b']);
+    expect([await store.queue.wake(SEARCH), await store.queue.wake()]).toMatchObject([
+      [expect.any(String)],
+      [],
+    ]);
   });
 });
 

@@ -421,6 +421,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     mutant: 'ORDER BY next_at LIMIT 100`',
     noticedBy: 'test/store/settle.test.ts: lets events that were lost twice run one at a time',
   },
+  'poison: what was lost twice runs beside none of another subscriber (10)': {
+    file: 'src/store/queue/wake.ts',
+    original: 'const readySuspect = `SELECT seq, subscriber FROM events WHERE ',
+    mutant: 'const readySuspect = `SELECT seq, subscriber FROM events WHERE subscriber = $subscriber AND ',
+    noticedBy: 'test/store/subscribers.test.ts: lost twice beside that of another',
+  },
   'poison: nothing is leased ahead, so that a crash takes nothing along that never started (4)': {
     file: 'src/dispatch/dispatcher.ts',
     original: 'most: config.DISPATCH_CONCURRENCY,',

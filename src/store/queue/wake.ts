@@ -19,9 +19,6 @@ const SUSPECT_MS = 60_000;
 
 type Timed = Of & { readonly now: number };
 
-/** The name in `meta` for when the suspect of a subscriber became ready. */
-const SINCE = "'suspect_since@' || CAST($subscriber AS text)";
-
 /** How events of a subscriber become ready again: their time has come, their process has ended, or their lane is missing. */
 export function wakeOperations(d: Dialect) {
   const open = opening(d);
@@ -35,19 +32,21 @@ export function wakeOperations(d: Dialect) {
     ORDER BY held_by LIMIT 1`;
   // `coalesce` and BETWEEN keep the planner off events_waiting, which it would scan whole.
   const wakeDue = releasing(d, `coalesce(next_at, 0) BETWEEN 1 AND ${d.now}`);
-  // A suspect is an event that was lost twice: it may be what ends its process. One of a subscriber's is ready or runs at a time.
-  const isSuspect = `${OF} AND crashes >= 2 AND status = 'pending'`;
-  const readySuspect = `SELECT seq FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
+  // A suspect is an event that was lost twice: it may be what ends its process. One of them is ready or runs at a time, whosever it is:
+  // subscribers share a process, and the one to blame would take the suspects of the others along.
+  const isSuspect = "crashes >= 2 AND status = 'pending'";
+  const readySuspect = `SELECT seq, subscriber FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
   const nextSuspect = `SELECT seq, resource, received_at FROM events
-    WHERE ${isSuspect} AND next_at <= ${d.now} AND (${readySuspect}) IS NULL ORDER BY next_at LIMIT 1`;
+    WHERE ${OF} AND ${isSuspect} AND next_at <= ${d.now} AND (SELECT seq FROM (${readySuspect}) r) IS NULL
+    ORDER BY next_at LIMIT 1`;
   const lockSuspects = d.hasLocks && `SELECT pg_advisory_xact_lock(${0x686f6f6b}, -2)`;
-  const noteSince = `INSERT INTO meta (name, value) VALUES (${SINCE}, CAST(CAST($now AS bigint) AS text))
+  const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   const lockIdle = lockingIdle(d);
   const bySeq = d.rows('seq bigint');
   const standBack = `UPDATE events SET next_at = ${d.now} ${bySeq.from}
     WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
-      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = ${SINCE}) < $before`;
+      AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`;
   const readyEvents = `SELECT resource, received_at,
     (SELECT 1 FROM lanes l WHERE l.subscriber = events.subscriber AND l.resource = events.resource) AS has_lane
     FROM events WHERE ${READY} AND ${OF} AND resource > $after ORDER BY resource, event_time LIMIT ${SWEPT}`;
@@ -88,9 +87,10 @@ export function wakeOperations(d: Dialect) {
     },
 
     /** Where nobody has claimed the ready suspect for a minute, sets it back to waiting, behind the other suspects. */
-    async passOver(db: Db, of: Timed): Promise<void> {
-      const { idle } = await lockIdle(db, await db.all<Pick<Due, 'seq'>>(readySuspect, of), of);
-      await db.each(standBack, idle, { ...of, before: of.now - SUSPECT_MS });
+    async passOver(db: Db, { now }: Timed): Promise<void> {
+      const [suspect] = await db.all<Of & Pick<Due, 'seq'>>(readySuspect);
+      const { idle } = suspect ? await lockIdle(db, [suspect], suspect) : { idle: [] };
+      await db.each(standBack, idle, { now, before: now - SUSPECT_MS });
     },
 
     /**
