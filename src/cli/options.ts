@@ -7,7 +7,7 @@ import { type Config, loadConfig } from '../config.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
 import { compose, type Members } from '../replay/compose.ts';
 import type { EventFilter, StoreReader } from '../store/event-store.ts';
-import { isEventId, isSubscriber, RESOURCE, STATUSES, subscriberOf } from '../store/stored.ts';
+import { isEventId, isSubscriber, RESOURCE, STATUSES, subscriberOf, WAITING } from '../store/stored.ts';
 import { readInput } from './input.ts';
 
 /** The configuration, with the options that all commands have. @throws KitError CONFIG_INVALID */
@@ -63,7 +63,7 @@ export const resource = (text: string): string =>
 export type FilterFlags = Omit<EventFilter, 'ids'> & { id?: readonly string[] };
 
 /** The names of these options, as commander knows them. */
-export const FILTER_FLAGS = 'kind status site resource webhook since until q error id'.split(' ');
+export const FILTER_FLAGS = 'kind status waiting site resource webhook since until q error id'.split(' ');
 
 /** Adds the options of a filter of events; together they restrict further. All events of one subscriber are still all that it has. */
 export function withFilter(command: Command): Command {
@@ -71,6 +71,10 @@ export function withFilter(command: Command): Command {
   const named = 'of a subscriber; main: of the handlers without a name; all: of both';
   return withNotificationFilter(command).option('--subscriber <name>', named, whose);
 }
+
+/** A filter by why events wait. */
+export const waiting = () =>
+  new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed').choices(WAITING);
 
 /** The same where notifications are meant, whoever handles them. */
 export function withNotificationFilter(command: Command): Command {
@@ -107,12 +111,12 @@ export function kinds(text: string, before: readonly string[] = []): readonly st
 
 /** @throws KitError INPUT_INVALID if the times leave nothing between them */
 export function filterOf(flags: FilterFlags): EventFilter {
-  const { kind, status, site, resource, webhook, since, until, q, error, id: ids } = flags;
+  const { kind, status, waiting, site, resource, webhook, since, until, q, error, id: ids } = flags;
   if (since !== undefined && until !== undefined && since >= until)
     throw new KitError('INPUT_INVALID', '--since must be before --until');
   const { subscriber: name = 'all' } = flags;
   const subscriber = name === 'all' ? undefined : subscriberNamed(name);
-  return { kind, status, site, resource, webhook, since, until, q, error, ids, subscriber };
+  return { kind, status, waiting, site, resource, webhook, since, until, q, error, ids, subscriber };
 }
 
 /**

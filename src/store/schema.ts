@@ -51,12 +51,13 @@ CREATE TABLE events (
   deliveries int NOT NULL DEFAULT 1, last_delivery_at bigint NOT NULL,
   status text NOT NULL DEFAULT 'pending', next_at bigint, held_by bigint,
   starts int NOT NULL DEFAULT 0, attempts int NOT NULL DEFAULT 0, crashes int NOT NULL DEFAULT 0, asked_at bigint,
-  replays int NOT NULL DEFAULT 0, late int, last_error text, handled_at bigint, ended_at bigint);
+  replays int NOT NULL DEFAULT 0, waiting text, late int, last_error text, handled_at bigint, ended_at bigint);
 CREATE INDEX events_ready ON events (subscriber, resource, event_time, seq) WHERE ${READY};
 CREATE INDEX events_waiting ON events (subscriber, held_by, next_at, event_time, seq) WHERE next_at IS NOT NULL;
 CREATE INDEX events_handled ON events (subscriber, resource, event_time, seq) WHERE handled_at IS NOT NULL;
 CREATE INDEX events_other ON events (subscriber, resource, event_time, seq) WHERE handled_at IS NULL AND NOT (${READY});
 CREATE INDEX events_dead ON events (seq) WHERE status = 'dead';
+CREATE INDEX events_failed ON events (seq) WHERE waiting = 'failed';
 CREATE INDEX events_suspect ON events (subscriber, next_at) WHERE crashes >= 2 AND status = 'pending';
 CREATE INDEX events_full ON events (ended_at) WHERE ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead';
 CREATE TABLE lanes (

@@ -38,6 +38,17 @@ export const subscriberOf = (id: string): string => id.split('@')[1] ?? '';
 export const STATUSES = ['pending', 'running', 'handled', 'skipped', 'dead', 'dismissed'] as const;
 export type Status = (typeof STATUSES)[number];
 
+/**
+ * Why a pending event waits: its handler asked for it (`retry`), or a run failed. What a replay holds, what was given back for another
+ * process and what was lost twice wait for something else.
+ */
+export const WAITING = ['asked', 'failed'] as const;
+
+/** Which events a replay takes: of pending ones those that failed, unless it says otherwise. What asked to come back has its time. */
+export const toReplay = <F extends { status?: string | undefined; waiting?: string | undefined }>(
+  filter: F,
+): F => (filter.status === 'pending' ? { ...filter, waiting: filter.waiting ?? 'failed' } : filter);
+
 /** The name of a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
 export const RESOURCE = /^(media|channel|event):./s;
 
@@ -84,6 +95,8 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'body'>, Of {
   readonly attempts: number;
   readonly replays: number;
   readonly nextAttemptAt: number | undefined;
+  /** undefined unless it waits for one of these reasons */
+  readonly waiting: (typeof WAITING)[number] | undefined;
   readonly lastError: string | undefined;
   /** when it was handled or skipped; undefined otherwise */
   readonly handledAt: number | undefined;

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { claimOne, HANDLED } from '../support/claiming.ts';
+import { claimOne, HANDLED, waiting } from '../support/claiming.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { openAsOther } from '../support/engine.ts';
 import { commandsOf } from '../support/manual.ts';
@@ -15,6 +15,8 @@ beforeEach(async () => {
   from = `sqlite:${fileOf('from.db')}`;
   const store = await openAsOther(from);
   await store.secrets.add('webhook-1', 'its secret');
+  await store.queue.record(verified({ media_id: 'asks' }));
+  await store.queue.settle(await claimOne(store), { ...waiting(3_600_000), outcome: 'retry' });
   await store.queue.record(verified());
   await store.close();
 });
@@ -32,7 +34,7 @@ test('moves every table and prints what both have, refuses while a program uses 
   const moved = await move();
   expect(moved.code).toBe(0);
   expect(moved.stdout).toMatch(/^table +rows +checksum from +checksum to\n/);
-  expect(moved.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
+  expect(moved.stdout).toMatch(/^events +2 +([0-9a-f]{16}) +\1$/m);
   expect(moved.stderr).toMatch(/^moved, and equal on both sides: start the receivers/);
   const to = await openAsOther(`sqlite:${fileOf('new/to.db')}`);
   const ofEvent = [
@@ -42,6 +44,7 @@ test('moves every table and prints what both have, refuses while a program uses 
   ];
   const there = [...ofEvent, await to.secrets.live(), await to.quarantine.entries()];
   expect(there.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1]);
+  expect(await to.queue.count({ waiting: 'asked' })).toBe(1);
   await to.close();
   const former = await callCli(['events', 'list'], { cwd: fileOf(), env: { DATABASE_URL: from } });
   expect(former).toMatchObject({ code: 1, stdout: '' });
@@ -76,6 +79,9 @@ describeWithPostgres('a move between SQLite and PostgreSQL', (server) => {
       .split(' ');
     const done = await callCli(args, { cwd: fileOf(), env });
     expect(done.code).toBe(0);
-    expect(done.stdout).toMatch(/^events +1 +([0-9a-f]{16}) +\1$/m);
+    expect(done.stdout).toMatch(/^events +2 +([0-9a-f]{16}) +\1$/m);
+    const listed = ['events', 'list', '--waiting', 'asked'];
+    const { stdout } = await callCli(listed, { cwd: fileOf(), env: { ...env, DATABASE_URL: url } });
+    expect(stdout).toMatch('media:asks');
   });
 });

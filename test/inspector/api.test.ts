@@ -79,6 +79,7 @@ describe('the description of the API', () => {
     const names = [
       'kind',
       'status',
+      'waiting',
       'site',
       'resource',
       'subscriber',
@@ -88,7 +89,7 @@ describe('the description of the API', () => {
       'q',
       'error',
     ];
-    const ofMain = names.filter((name) => name !== 'subscriber');
+    const ofMain = names.filter((name) => name !== 'subscriber' && name !== 'waiting');
     const named = ({ parameters }: { parameters: { name: string }[] }) => parameters.map(({ name }) => name);
     const { paths } = description;
     expect(named(paths['/api/events'].get)).toEqual([...names, 'before', 'limit']);
@@ -295,7 +296,10 @@ describe('a mistyped request', () => {
   });
 
   test.each([
-    ['/events', 'kind, status, site, resource, subscriber, webhook, since, until, q, error, before, limit'],
+    [
+      '/events',
+      'kind, status, waiting, site, resource, subscriber, webhook, since, until, q, error, before, limit',
+    ],
     ['/channels', 'state, after, limit'],
     ...['/events/:id', '/problems', '/refusals', '/rejections', '/quarantine', '/webhooks', '/stats'].map(
       (path) => [path, 'none'],

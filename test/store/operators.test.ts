@@ -1,6 +1,18 @@
 import { expect, test } from '@jest/globals';
 import type { Refusals, Settlement } from '../../src/store/event-store.ts';
-import { claimedOne, FAILED, HANDLED, LEASE_MS, NOON, notified, polled, recorded, statusOf } from './desk.ts';
+import { present } from '../support/only.ts';
+import {
+  claimedOne,
+  crashed,
+  FAILED,
+  HANDLED,
+  LEASE_MS,
+  NOON,
+  notified,
+  polled,
+  recorded,
+  statusOf,
+} from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 const HOUR_MS = 3_600_000;
@@ -207,12 +219,53 @@ onEachEngine('problems', (stage) => {
     expect(others).toMatchObject([
       { ...waits, error: '* %_! done', failedSince: FAILED.startedAt },
       { error: 'Error: archive answered 404 for * after * ms', count: 1, nextAt: undefined },
-      { ...waits, error: 'not yet', failedSince: undefined },
     ]);
     for (const { error, count } of [first, ...others].filter((one) => one !== undefined))
       expect(await store.queue.count({ error })).toBe(count);
     expect(await store.queue.count({ error: '* ms' })).toBe(3);
     expect(await store.queue.count({ error: 'at file*' })).toBe(0);
+  });
+});
+
+onEachEngine('an event that waits', (stage) => {
+  test('asked for it or failed, unless it was lost twice, is for another process, or a replay holds it', async () => {
+    const { store } = stage;
+    const ends: Readonly<Record<string, Settlement>> = {
+      'media:asked': { ...FAILED, outcome: 'retry' },
+      'media:failed': { ...FAILED, outcome: 'timeout' },
+      'media:elsewhere': { ...FAILED, outcome: 'elsewhere' },
+      'media:held': FAILED,
+      'media:suspect': FAILED,
+      'media:dead': dead('no'),
+    };
+    await recorded(store, notified('media:suspect'));
+    for (let crashes = 0; crashes < 2; crashes++) {
+      await crashed(stage, 'media:suspect');
+      await store.queue.wake();
+    }
+    const others = Object.keys(ends).filter((name) => name !== 'media:suspect');
+    await recorded(store, ...others.map((name) => notified(name)));
+    for (const claim of await polled(store)) await store.queue.settle(claim, FAILED);
+    expect(await store.queue.count({ waiting: 'failed' })).toBe(5);
+    await stage.pass(1001);
+    await store.queue.wake();
+    expect(await store.queue.count({ waiting: 'failed' })).toBe(0);
+    const claims = await polled(store);
+    for (const claim of claims) await store.queue.settle(claim, present(ends[claim.resource]));
+    const seqs = claims.filter(({ resource }) => resource === 'media:held');
+    const held = { subscriber: '', seqs, heldBy: stage.clock.now() + HOUR_MS, resetSteps: false };
+    // As where it was looked up before it failed.
+    expect((await store.queue.reset({ ...held, still: 'asked' })).events).toEqual([]);
+    expect((await store.queue.reset({ ...held, still: 'failed' })).events).toHaveLength(1);
+    const { events } = await store.queue.search({ filter: {}, stretch: { limit: 10 } });
+    expect(Object.fromEntries(events.map(({ resource, waiting }) => [resource, waiting]))).toEqual({
+      'media:asked': 'asked',
+      'media:failed': 'failed',
+      'media:elsewhere': undefined,
+      'media:held': undefined,
+      'media:suspect': undefined,
+      'media:dead': undefined,
+    });
   });
 });
 

@@ -118,7 +118,7 @@ onEachEngine('fan out', (stage) => {
     );
     // What a replay holds is not the start's.
     const [own] = (await store.queue.search({ filter: SEARCH, stretch: { limit: 1 } })).events;
-    const reset = { ...SEARCH, seqs: [present(own)], status: undefined, resetSteps: false };
+    const reset = { ...SEARCH, seqs: [present(own)], still: undefined, resetSteps: false };
     await store.queue.reset({ ...reset, heldBy: held.heldBy });
     expect(await store.queue.startSubscriber('search', 0)).toMatchObject({ events: 0 });
     await store.queue.subscribe({ subscriber: 'mail', kinds: AVAILABLE });
@@ -356,8 +356,8 @@ onEachEngine('an app without subscribers', (stage) => {
     };
     const named = 'media_available webhook1 site1 media:one';
     expect(await rows('events')).toEqual([
-      `1 ${one?.id} ${named} ${NOON + 1000} ${at} ${one?.body}  1 ${at} pending   1 1 0  0 0 Error: no  `,
-      `2 ${two?.id} ${named} ${NOON + 2000} ${at} ${two?.body}  1 ${at} handled   1 1 0  0 0  ${NOON + 3} ${NOON + 3}`,
+      `1 ${one?.id} ${named} ${NOON + 1000} ${at} ${one?.body}  1 ${at} pending   1 1 0  0  0 Error: no  `,
+      `2 ${two?.id} ${named} ${NOON + 2000} ${at} ${two?.body}  1 ${at} handled   1 1 0  0  0  ${NOON + 3} ${NOON + 3}`,
     ]);
     expect(await rows('lanes')).toEqual([`media:one ${at} 0 own 1 ${clock.now()} `]);
     expect(await rows('attempts')).toEqual([

@@ -496,7 +496,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bulk verbs: the status that a filter asks for is looked at again by the statement that writes (1, 7)': {
     file: 'src/store/queue/reset.ts',
-    original: "'events.status = coalesce($status, events.status)'",
+    original: "'coalesce($still, events.status) IN (events.status, events.waiting)'",
     mutant: "'true'",
     noticedBy: 'test/store/interleavings.test.ts: replay leaves out what began to run',
   },
@@ -708,10 +708,22 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/inspector/attention.test.ts: until a later minute has one',
   },
   'told: an event that asked to come back does not fail': {
-    file: 'src/store/queue/lists/problems.ts',
-    original: "last === 'retry' ? undefined : failedSince",
-    mutant: 'failedSince',
+    file: 'src/store/queue/settle.ts',
+    original: "retry: 'asked'",
+    mutant: "retry: 'failed'",
     noticedBy: 'test/store/operators.test.ts: groups of like errors',
+  },
+  'told: an event that was lost twice neither asked to wait nor failed': {
+    file: 'src/store/queue/settle.ts',
+    original: 'waiting = CASE WHEN crashes',
+    mutant: 'waiting = CASE WHEN 0 * crashes',
+    noticedBy: 'test/store/operators.test.ts: asked for it or failed',
+  },
+  'told: a replay of pending events leaves those alone that asked to come back': {
+    file: 'src/store/stored.ts',
+    original: "waiting: filter.waiting ?? 'failed'",
+    mutant: 'waiting: filter.waiting',
+    noticedBy: 'test/scenarios/asked-or-failed.test.ts: does not fail',
   },
   'told: what was skipped while another instance had its handler': {
     file: 'src/inspector/api/stats.ts',

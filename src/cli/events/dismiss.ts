@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import { withDatabase } from '../../store/open.ts';
-import { bulkFilterOf, configOf, FILTER_FLAGS, type FilterFlags, withFilter } from '../options.ts';
+import { bulkFilterOf, configOf, FILTER_FLAGS, type FilterFlags, waiting, withFilter } from '../options.ts';
 import { print, printJson, progress, say } from '../output.ts';
 
 type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: true };
@@ -16,6 +16,7 @@ Example:
 export function addDismiss(events: Command): void {
   withFilter(events.command('dismiss'))
     .description('Dismiss events that are dead or pending: no handler runs for them any more.')
+    .addOption(waiting())
     .requiredOption('--reason <text>', 'why: lists show it in the place of the last error')
     .addOption(new Option('--all', 'dismiss all that are dead or pending').conflicts(FILTER_FLAGS))
     .option('--dry-run', 'only count the events')

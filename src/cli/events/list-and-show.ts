@@ -13,6 +13,7 @@ export function addListAndShow(events: Command): void {
   options
     .withFilter(events.command('list'))
     .description('List events, the newest received first; of one media or channel, the newest that happened.')
+    .addOption(options.waiting())
     .option('--limit <number>', 'list at most so many', options.wholeNumber(1), 50)
     .option(
       '--before <event>',

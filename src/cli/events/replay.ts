@@ -11,6 +11,7 @@ import { databaseSource, previewReset, recordingSource } from '../../replay/sour
 import type { EventFilter, EventStore, StoreReader } from '../../store/event-store.ts';
 import { withDatabase, withReader } from '../../store/open.ts';
 import { eventJson } from '../../store/queue/lists/event-json.ts';
+import { toReplay } from '../../store/stored.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
 import { line, onStderr, print, printJson, say, table, write } from '../output.ts';
@@ -19,6 +20,7 @@ import { signingKeys } from './send.ts';
 
 const HELP = `
 Without --to, the replay resets events to pending, and the server handles them again. With --to, it sends them as the provider does.
+--status pending alone means --waiting failed: what asked to come back comes by itself.
 --expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.
 
 Examples:
@@ -36,7 +38,7 @@ interface Flags extends options.FilterFlags, Reshaping, toHandlers.Expectation, 
 }
 
 const HANDLED_ANYWAY = 'pending or running, and will be handled anyway';
-const TO_HANDLERS = ['subscriber', 'dryRun', 'resetSteps', 'run', 'expect', 'failOn'];
+const TO_HANDLERS = ['subscriber', 'waiting', 'dryRun', 'resetSteps', 'run', 'expect', 'failOn'];
 const OVER_HTTP = ['from', 'secretFile', 'speed', 'shuffle', 'seed', 'duplicate', 'concurrency', 'asNew'];
 
 export function addReplay(events: Command): void {
@@ -44,6 +46,7 @@ export function addReplay(events: Command): void {
   options
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
+    .addOption(options.waiting())
     .addOption(new Option('--all', 'replay every event of the database').conflicts(options.FILTER_FLAGS))
     .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.lengthOfTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
@@ -84,7 +87,7 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   const config = options.configOf(command);
   if (to) return overHttp({ config, flags, filter: options.filterOf(flags) }, to);
   const replayIn = async (store: StoreReader) => {
-    return { config, flags, filter: await options.bulkFilterOf(store, flags, '') };
+    return { config, flags, filter: toReplay(await options.bulkFilterOf(store, flags, '')) };
   };
   if (dryRun) return withReader(config, async (store) => showReset(store, await replayIn(store)));
   if (!run) return withDatabase(config, async (store) => reset(store, await replayIn(store)));

@@ -34,7 +34,7 @@ const LONGEST_ANSWER_MS = 10_000;
 /** Does a verb for all events that match, or only counts them. */
 async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Change) {
   const { dry_run, all, ...filters } = given;
-  const filter = await bulkFilterIn(inspected, filters);
+  const filter = await bulkFilterIn(inspected, wanted.verb, filters);
   if (dry_run) {
     const { events, isAll } = await countFor(wanted.verb, inspected, filter);
     return { dry_run, events, more: !isAll };

@@ -4,9 +4,10 @@ import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
 import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
-import { RESOURCE, STATUSES } from '../../store/stored.ts';
+import { RESOURCE, STATUSES, toReplay, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
+import type { Verb } from './verbs.ts';
 
 const text = z.string().min(1).max(200);
 
@@ -31,6 +32,7 @@ export const filterShape = {
       `media_available; a group: ${groupNames.join(', ')}; unknown:NAME; unknown: for what names none`,
     ),
   status: z.enum(STATUSES).optional(),
+  waiting: z.enum(WAITING).optional().describe('why it waits; without it, a replay of pending: failed'),
   site: text.optional(),
   resource: text
     .regex(RESOURCE, 'must be media:ID or channel:ID, or else as the list of events shows it')
@@ -69,11 +71,11 @@ export function filterIn(given: Filters): EventFilter {
  * The filter of a verb for many events. Where there are subscribers, it must say whose: a replay for a search index is not to mail again.
  * @throws RefusedError 400 that names the subscribers
  */
-export async function bulkFilterIn({ store }: Inspected, given: Filters): Promise<EventFilter> {
+export async function bulkFilterIn({ store }: Inspected, verb: Verb, given: Filters): Promise<EventFilter> {
   const [, ...names] = await store.queue.subscriberNames();
   if (given.subscriber === undefined && names.length > 0)
     throw new RefusedError(400, `say whose events: subscriber must be main, ${names.join(', ')} or all`);
-  return filterIn(given);
+  return verb === 'replay' ? toReplay(filterIn(given)) : filterIn(given);
 }
 
 /** How many events of the same resource are shown on either side of one. */

@@ -13,7 +13,7 @@ const START: Receipt = { seq: 0, receivedAt: 0 };
 const cursorOf = ({ seq, receivedAt }: Receipt) => `${seq.toString(36)}-${receivedAt.toString(36)}`;
 
 export const receivedQuery = z.object({
-  ...z.object(filterShape).omit({ subscriber: true }).shape,
+  ...z.object(filterShape).omit({ subscriber: true, waiting: true }).shape,
   after: z
     .union([z.literal(['start', 'now']), z.string().regex(CURSOR, { abort: true }), momentText], {
       error: `must be a cursor, start, now, or ${MOMENTS}`,

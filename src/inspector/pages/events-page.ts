@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { alike } from '../../store/queue/lists/problems.ts';
-import { STATUSES } from '../../store/stored.ts';
+import { STATUSES, toReplay, WAITING } from '../../store/stored.ts';
 import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
 import { bulkFilterIn, event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
@@ -24,7 +24,7 @@ const filterNames = Object.keys(filterShape);
 /** The list of events with its filters; or what is wrong with them, and then nothing is searched for. */
 export function eventsPage(inspected: Inspected): Page {
   return async ({ query }, res) => {
-    const shown = { given: textsOf(query, filterNames), statuses: STATUSES, kindNames };
+    const shown = { given: textsOf(query, filterNames), statuses: STATUSES, waiting: WAITING, kindNames };
     try {
       return { ...shown, ...(await listed(inspected, query)) };
     } catch (error) {
@@ -75,9 +75,10 @@ const bulkForm = bulkQuery.extend({ id: z.uuid(), reset_steps: flag, reason: rea
 /** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
 export function bulkPage(inspected: Inspected, verb: Verb): Page {
   return async (req) => {
-    const { id, ...filters } = parsed(bulkQuery, req.query);
-    const given = textsOf(req.query, filterNames);
-    const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(given) };
+    const texts = textsOf(req.query, filterNames);
+    const given = verb === 'replay' ? toReplay(texts) : texts;
+    const { id, ...filters } = parsed(bulkQuery, { ...req.query, ...given });
+    const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(texts) };
     if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.progress(id) };
     // The id makes one of a button that is pressed twice.
     const counted = await countFor(verb, inspected, filterIn(filters));
@@ -89,7 +90,7 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
 export function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
   return async (req, res) => {
     const { id, reset_steps: resetSteps, reason, ...filters } = inputOf(bulkForm, req);
-    inspected.verbs.start(await bulkFilterIn(inspected, filters), { verb, resetSteps, reason }, id);
+    inspected.verbs.start(await bulkFilterIn(inspected, verb, filters), { verb, resetSteps, reason }, id);
     logDone(inspected.log, req, { id });
     const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
     res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);

@@ -107,7 +107,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   const whileHeld = async (
     filter: EventFilter,
     { signal, onReady }: ReplayOptions,
-    work: (held: Omit<Chosen, 'status'> & Held) => Promise<void>,
+    work: (held: Omit<Chosen, 'still'> & Held) => Promise<void>,
   ): Promise<void> => {
     // Nobody would run the events of one that was removed, unless it is asked for.
     const all = ['', ...(await reader.subscribers()).map(({ name }) => name)];
@@ -141,7 +141,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
       for await (const chosen of matching({ ...filter, status }, await reader.subscriberNames())) {
         if (signal?.aborted) return { events, running: 0 };
-        const ids = await calls.dismiss({ ...chosen, status, reason });
+        const ids = await calls.dismiss({ ...chosen, still: filter.waiting ?? status, reason });
         events += ids.length;
         await onStep?.(ids);
       }
@@ -197,7 +197,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       const { resetSteps = false, onStep } = options;
       const sum = { events: 0, running: 0 };
       await whileHeld(filter, options, async (held) => {
-        const reset = await calls.reset({ ...held, status: filter.status, resetSteps });
+        const reset = await calls.reset({ ...held, still: filter.waiting ?? filter.status, resetSteps });
         sum.running += reset.running;
         sum.events += reset.events.length;
         await onStep?.(reset.events.map(({ id }) => id));
@@ -212,7 +212,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     async startSubscriber(subscriber: string, since: number, options: ReplayOptions = {}) {
       const sum = { events: 0, pruned: 0 };
       const past = { subscriber: '', since };
-      const make = async ({ seqs, heldBy }: Omit<Chosen, 'status'> & Held) => {
+      const make = async ({ seqs, heldBy }: Omit<Chosen, 'still'> & Held) => {
         const made = await calls.makeHeld({ subscriber, seqs, heldBy });
         sum.events += made.ids.length;
         sum.pruned += made.pruned;

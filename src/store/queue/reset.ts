@@ -1,13 +1,13 @@
 import type { Db, Dialect, Params } from '../dialect.ts';
 import { READY } from '../schema.ts';
-import type { EventId, Of, Status } from '../stored.ts';
+import type { EventId, Of, Status, StoredEvent } from '../stored.ts';
 import { inOrder, type Lane, lockLanes, named, opening } from './lanes.ts';
 
 /** A step of a verb for many events of one subscriber. */
 export interface Chosen extends Of {
   readonly seqs: readonly Pick<Due, 'seq'>[];
-  /** of the filter: the events may have another status since they were looked up */
-  readonly status: Status | undefined;
+  /** the status of the filter, or why events wait: either may have changed since they were looked up */
+  readonly still: Status | StoredEvent['waiting'];
 }
 
 /** An event that becomes ready. */
@@ -26,7 +26,7 @@ export function releasing(d: Dialect, condition: string) {
   const open = opening(d);
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const bySeq = d.rows('seq bigint');
-  const ready = `UPDATE events SET next_at = NULL, held_by = NULL ${bySeq.from}
+  const ready = `UPDATE events SET next_at = NULL, held_by = NULL, waiting = NULL ${bySeq.from}
     WHERE ${bySeq.is('events.seq')} AND ${condition} RETURNING events.resource`;
   return async (db: Db, events: readonly Due[], params: Params & Of): Promise<string[]> => {
     await open(db, events, params.subscriber);
@@ -62,14 +62,14 @@ export function resetOperations(d: Dialect) {
   const lockIdle = lockingIdle(d);
   const bySeq = d.rows('seq bigint');
   // An event that another replay holds counts as replayed once.
-  const isStill = 'events.status = coalesce($status, events.status)';
+  const isStill = 'coalesce($still, events.status) IN (events.status, events.waiting)';
   const reset = `UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0,
-      crashes = 0, asked_at = NULL, late = NULL, last_error = NULL, ended_at = NULL,
+      crashes = 0, asked_at = NULL, waiting = NULL, late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
       ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
       RETURNING events.seq AS event, events.id`;
-  const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, last_error = $reason, ended_at = $now
-    ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
+  const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, waiting = NULL, last_error = $reason,
+      ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
     RETURNING events.id`;
   const byEvent = d.rows('event bigint');
   const forgetSteps = `DELETE FROM steps ${byEvent.using} WHERE ${byEvent.is('steps.event')}`;
@@ -85,20 +85,17 @@ export function resetOperations(d: Dialect) {
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
-    async reset(
-      db: Db,
-      { seqs, status, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean },
-    ) {
+    async reset(db: Db, { seqs, still, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean }) {
       const { idle, running } = await lockIdle(db, seqs, of);
-      const events = await db.each<{ event: number; id: EventId }>(reset, idle, { heldBy, status });
+      const events = await db.each<{ event: number; id: EventId }>(reset, idle, { heldBy, still });
       if (resetSteps) await db.each(forgetSteps, events);
       return { events, running };
     },
 
     /** Ends pending and dead events for good, but for those that a lane runs. The next claim closes a lane with nothing ready. */
-    async dismiss(db: Db, { seqs, status, reason, now, ...of }: Chosen & { reason: string; now: number }) {
+    async dismiss(db: Db, { seqs, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
       const { idle } = await lockIdle(db, seqs, of);
-      return (await db.each<{ id: EventId }>(dismiss, idle, { status, reason, now })).map(({ id }) => id);
+      return (await db.each<{ id: EventId }>(dismiss, idle, { still, reason, now })).map(({ id }) => id);
     },
   };
 }

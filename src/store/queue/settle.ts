@@ -22,18 +22,21 @@ export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
   readonly isCrash: boolean;
 }
 
+/** Why an event waits after a start that ended so. After its first crash it is ready at once. */
+const WHY: Readonly<Record<string, string>> = { retry: 'asked', error: 'failed', timeout: 'failed' };
+
 /** Ends starts whose lanes are locked: each event goes on or ends, and the attempt is recorded. */
 export function ending(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const r = d.rows(
-    'seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int, asked_at bigint, late int',
+    'seq bigint, status text, after_ms bigint, error text, ended_at bigint, counts int, is_crash int, asked_at bigint, waiting text, late int',
   );
   // A suspect waits until no other one is ready: see wake.
   const suspectWaits = `CASE WHEN ${r.status} = 'pending' AND crashes + ${r.is_crash} >= 2 THEN 0 END`;
   const end = `UPDATE events SET status = ${r.status}, last_error = ${r.error}, starts = starts + 1,
     next_at = ${d.now} + coalesce(${r.after_ms}, ${suspectWaits}), ended_at = ${r.ended_at},
     attempts = attempts + ${r.counts}, crashes = crashes + ${r.is_crash}, asked_at = coalesce(events.asked_at, ${r.asked_at}),
-    late = coalesce(events.late, ${r.late}),
+    late = coalesce(events.late, ${r.late}), waiting = CASE WHEN crashes + ${r.is_crash} < 2 THEN ${r.waiting} END,
     handled_at = CASE WHEN ${r.status} = 'handled' THEN ${r.ended_at} ELSE handled_at END
     ${r.from} WHERE ${r.is('events.seq')}`;
   const addAttempt = insert(
@@ -45,6 +48,7 @@ export function ending(d: Dialect) {
     const rows = ends.map((one) => ({
       ...one,
       event: one.seq,
+      waiting: one.status === 'pending' ? WHY[one.outcome] : undefined,
       instance: one.owner,
       late: one.outcome === 'elsewhere' ? undefined : (one.late ?? 0), // no handler has run yet
       endedAt: one.status === 'pending' ? undefined : one.startedAt + one.ms,

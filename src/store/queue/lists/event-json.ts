@@ -21,6 +21,7 @@ export function eventJson(event: StoredEvent) {
     attempts: event.attempts,
     replays: event.replays,
     next_attempt_at: isoOrNull(event.nextAttemptAt),
+    waiting: event.waiting ?? null,
     handled_at: isoOrNull(event.handledAt),
     last_error: event.lastError ?? null,
     body: event.body ?? null,

@@ -1,8 +1,7 @@
 import type { Db, Dialect } from '../../dialect.ts';
-import { subscriberNames } from './search.ts';
 import type { Held, Problem } from './types.ts';
 
-/** How many of the newest dead events, and of those of each subscriber that wait, are read. */
+/** How many of the newest dead events, and of those that wait after a failure, are read. */
 export const LOOKED_AT = 10_000;
 /** How many starts that have not ended are read, the oldest. */
 const MOST_HELD = 1000;
@@ -16,11 +15,9 @@ const groups = (events: string) => `SELECT status, subscriber, kind, site_id, er
     coalesce(min(CASE WHEN replays = 0 THEN seq END), min(seq)) AS seq
   FROM (SELECT status, subscriber, kind, site_id, replace(substr(last_error, 1, 400), ${NAME}, '*') AS error,
     received_at, next_at, replays, seq FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
-  WHERE status = 'dead' OR error IS NOT NULL GROUP BY status, subscriber, kind, site_id, error`;
+  GROUP BY status, subscriber, kind, site_id, error`;
 const DEAD = groups("status = 'dead' ORDER BY seq DESC");
-// The index over those that wait has the order for one subscriber alone. With a condition on the error, PostgreSQL reads all events.
-const WAITING = groups(`subscriber = $subscriber AND held_by IS NULL AND next_at IS NOT NULL
-    ORDER BY held_by DESC, next_at DESC`);
+const FAILED = groups("waiting = 'failed' ORDER BY seq DESC");
 
 const HELD = `SELECT owner AS instance, events.subscriber AS subscriber, kind, site_id, count(*) AS count, min(started_at) AS since
   FROM (SELECT owner, started_at, event FROM lanes WHERE lease IS NOT NULL AND started_at < $before
@@ -28,14 +25,13 @@ const HELD = `SELECT owner AS instance, events.subscriber AS subscriber, kind, s
   GROUP BY owner, events.subscriber, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
 
 type Group = Omit<Problem, 'failedSince'> & { readonly seq: number };
-type Began = { readonly seq: number; readonly failedSince: number | undefined; readonly last: string };
+type Began = { readonly seq: number; readonly failedSince: number | undefined };
 
 export function problemReads(d: Dialect) {
   const r = d.rows('seq bigint');
   const began = `SELECT events.seq AS seq,
       (SELECT min(started_at) FROM attempts WHERE event = events.seq AND replay = events.replays
-        AND outcome IN ('error', 'timeout', 'lost')) AS failed_since,
-      (SELECT outcome FROM attempts WHERE event = events.seq ORDER BY started_at DESC LIMIT 1) AS last
+        AND outcome IN ('error', 'timeout', 'lost')) AS failed_since
     FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
   return {
     /** Starts that began before a time and have not ended, by instance, subscriber, kind and site: the largest groups first. */
@@ -43,16 +39,10 @@ export function problemReads(d: Dialect) {
 
     /** Dead events, and those that wait after a failure, in groups: the largest first. */
     async problems(db: Db): Promise<Problem[]> {
-      const found = await db.all<Group>(DEAD);
-      for (const subscriber of await subscriberNames(db))
-        found.push(...(await db.all<Group>(WAITING, { subscriber })));
-      const groups = merged(found);
+      const groups = merged([...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))]);
       const waiting = groups.filter(({ status }) => status === 'pending');
       const first = new Map((await db.each<Began>(began, waiting)).map((row) => [row.seq, row]));
-      return groups.map(({ seq, ...group }) => {
-        const { failedSince, last } = first.get(seq) ?? {};
-        return { ...group, failedSince: last === 'retry' ? undefined : failedSince };
-      });
+      return groups.map(({ seq, ...group }) => ({ ...group, failedSince: first.get(seq)?.failedSince }));
     },
   };
 }

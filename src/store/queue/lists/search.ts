@@ -6,7 +6,7 @@ import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts'
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.subscriber, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
-  e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.last_error, e.ended_at,
+  e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.waiting, e.last_error, e.ended_at,
   CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
   CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
   CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at,
@@ -92,7 +92,7 @@ export function searchReads(d: Dialect) {
     const plan = (candidates: string, by = `e.seq ${direction}`): Plan => {
       return { candidates, conditions: conditions.join(' AND '), order: by, params };
     };
-    const { ids, resource, status, subscriber } = filter;
+    const { ids, resource, status, waiting, subscriber } = filter;
     const from = (table: string, where = 'true') =>
       plan(`SELECT seq FROM ${table} WHERE ${where} AND ${bySeq} ORDER BY seq ${direction} LIMIT $reach`);
     if (ids !== undefined) return from('events', d.among('id', 'ids'));
@@ -119,7 +119,7 @@ export function searchReads(d: Dialect) {
     }
     if (status === 'dead') return from('events', "status = 'dead'");
     if (status === 'running') return from('(SELECT event AS seq FROM lanes WHERE lease IS NOT NULL) l');
-    if (status === 'pending') {
+    if (status === 'pending' || waiting !== undefined) {
       // A few pending events may be anywhere among millions, so that an index finds them; many are found soon in the order of seq.
       const pending = pendingOf(subscriber === undefined ? 'true' : 'subscriber = $subscriber');
       const { few } = await one<{ few: number }>(db, `SELECT count(*) AS few FROM (${pending}) f`, params);
@@ -221,6 +221,7 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
     newerThan: 'e.seq > $newer_than',
     error: "(e.last_error LIKE $error ESCAPE '!' OR e.last_error LIKE $error_line ESCAPE '!')",
     status: filter.status === 'running' ? 'l.lease IS NOT NULL' : 'e.status = $status AND l.lease IS NULL',
+    waiting: 'e.waiting = $waiting',
   };
   const asked = Object.entries(conditions).filter(([name]) => Reflect.get(given, name) !== undefined);
   return ['true', ...asked.map(([, condition]) => condition)];

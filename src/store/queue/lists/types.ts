@@ -6,6 +6,8 @@ export interface EventFilter {
   /** one, or any of several */
   readonly kind?: string | readonly string[] | undefined;
   readonly status?: Status | undefined;
+  /** why it waits */
+  readonly waiting?: StoredEvent['waiting'];
   readonly site?: string | undefined;
   /** the name of one, or '' for the handlers without a name; undefined: all */
   readonly subscriber?: string | undefined;
@@ -84,7 +86,7 @@ export interface Problem extends Of {
   readonly lastAt: number;
   /** of those that wait: when the next one is tried again */
   readonly nextAt: number | undefined;
-  /** of those that wait: when a run of the oldest of them failed first; undefined where that one asked to come back */
+  /** of those that wait: when a run of the oldest of them failed first */
   readonly failedSince: number | undefined;
 }
 
