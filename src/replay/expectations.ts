@@ -22,6 +22,9 @@ export type Endings = ReadonlyMap<string, PartOfEnd>;
 /** Where a subscriber has no event of a notification. */
 const NO_EVENT: PartOfEnd = { status: 'no event' };
 
+/** The status of an event whose handler never ends, which no line can expect. */
+export const NEVER_ENDED = 'never ended';
+
 /** An event of a recorded notification: that of the handlers without a name, or that of a subscriber. */
 interface EventOf extends Omit<RecordedEvent, 'id' | 'expect'> {
   readonly id: string;
@@ -76,9 +79,10 @@ export function differences(
     const before = earlier.get(laneOf(event)) ?? [];
     const reason = end.reason === undefined ? '' : `: ${end.reason}`;
     earlier.set(laneOf(event), [...before, `${place}: ${kind} ${end.status}${reason}`].slice(-MOST_BEFORE));
-    const expected = expectOf(event);
+    const isUnended = end.status === NEVER_ENDED;
+    const expected = expectOf(event) ?? (isUnended ? {} : undefined);
     if (!expected) return [];
-    const names = end === NO_EVENT ? (['status'] as const) : namesOf(expected);
+    const names = end === NO_EVENT || isUnended ? (['status'] as const) : namesOf(expected);
     const differing = names.filter((name) => !isDeepStrictEqual(expected[name], end[name]));
     if (differing.length === 0) return [];
     const told = differing.includes('status') ? [...differing, 'reason' as const] : differing;

@@ -23,6 +23,9 @@ export interface KitOptions {
   readonly patienceMs?: number;
 }
 
+/** What `hookkit events check` gives: the `Date` and timers of handlers are virtual, too, and a handler that never ends is given up. */
+export type CheckOptions = KitOptions & { readonly isCheck?: boolean };
+
 const TOLD = 'settings of testReceiver';
 
 /**

@@ -4,11 +4,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { promiseHooks } from 'node:v8';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
 import type { Handler } from '../dispatch/handler.ts';
+import { fail } from '../dispatch/outcome.ts';
 import type { ResourceState } from '../dispatch/resource-state.ts';
 
 /** A run of a handler. */
 interface Run {
   readonly kind: string;
+  /** by `ctx.now()` */
+  readonly beganAt: number;
+  /** Has it fail, and the event never run again: whatever it waits for never comes. */
+  giveUp(): void;
 }
 
 /** A promise that was made while a handler ran, or by what the handler set off. */
@@ -31,6 +36,8 @@ export class LeftBehind {
   readonly #found = new Set<string>();
   /** those that have not ended */
   readonly running = new Set<Run>();
+  /** the ids of events whose handlers were given up, as they never end */
+  readonly unended = new Set<string>();
   /** Ends it. */
   readonly stop = promiseHooks.createHook({
     init: (promise, parent) => this.#wasMade(promise, parent !== undefined),
@@ -40,16 +47,18 @@ export class LeftBehind {
   /** The same handler, watched. */
   of(handler: Handler<object>, kind: string): Handler<object> {
     return async (event, ctx) => {
-      const run = { kind };
+      if (this.unended.has(ctx.id)) return fail(NEVER_ENDS);
+      const { promise: givenUp, reject } = Promise.withResolvers<never>();
+      givenUp.catch(() => this.unended.add(ctx.id));
+      const run = { kind, beganAt: ctx.now(), giveUp: () => reject(new Error(NEVER_ENDS)) };
+      const running = <T>(work: () => T) => Promise.race([this.#scope.run(run, work), givenUp]);
       this.running.add(run);
       const { state, lost } = watchedState(ctx.state);
       // What the kit does for a step is not the handler's, and to watch it would take most of the time.
       const once: typeof ctx.once = (step, fn) =>
-        this.#scope.exit(() =>
-          ctx.once(step, typeof fn === 'function' ? () => this.#scope.run(run, fn) : fn),
-        );
+        this.#scope.exit(() => ctx.once(step, typeof fn === 'function' ? () => running(fn) : fn));
       try {
-        const outcome = await this.#scope.run(run, () => handler(event, { ...ctx, state, once }));
+        const outcome = await running(() => handler(event, { ...ctx, state, once }));
         for (const name of lost()) this.#found.add(`the handler of ${kind} ${CHANGED} "${name}"`);
         return outcome;
       } finally {
@@ -104,6 +113,8 @@ export class LeftBehind {
 /** Enough to come from a client's innards to the handler, which lacks the `await`. */
 const MOST_PLACES = 4;
 
+const NEVER_ENDS = 'its handler still ran after twice its time-out (HANDLER_TIMEOUT_MS)';
+
 const CHANGED = 'changes a value of ctx.state.get and does not set it, so that the change is lost:';
 
 /** Where a promise was made, without what is of the hooks. */
@@ -111,6 +122,9 @@ function framesOf({ at }: Made): string[] {
   const lines = String(at.stack).split('\n').slice(1);
   return lines.filter((line) => !/\bat async |\/left-behind\.|\bnode:internal\/promise_hooks/.test(line));
 }
+
+/** Frames between a call of the user and the function that it calls. */
+const BETWEEN = /\(<anonymous>\)$|\bat fetch \(node:|\/node_modules\/jest-mock\//;
 
 const isUsers = (frame: string) => !frame.includes('node:') && isInUsersFiles(frame);
 
@@ -124,9 +138,7 @@ function isUsersCall(made: Made): boolean {
   const isOfItself = made.isDerived
     ? !first.includes('at Promise.then ') || /at Promise\.(race|all|any|allSettled) /.test(second)
     : first.includes('at Async-from-Sync Iterator');
-  const called = frames.filter(
-    (frame) => !/\(<anonymous>\)$|\bat fetch \(node:|\/node_modules\/jest-mock\//.test(frame),
-  );
+  const called = frames.filter((frame) => !BETWEEN.test(frame));
   return !isOfItself && called.slice(0, made.isDerived ? 1 : 2).some(isUsers);
 }
 

@@ -37,6 +37,8 @@ export type CrashPoint = `${CrashPlace} ${string}`;
 export interface LifeOptions {
   readonly config: Config;
   readonly app: ReadyApp;
+  /** whether its handlers are in the time of the test */
+  readonly isCheck: boolean | undefined;
   readonly store: Promise<EventStore>;
   readonly log: Logger;
   /** that of the test */
@@ -91,15 +93,16 @@ export class Life {
 
   async #begin(): Promise<void> {
     lives.add(this);
-    const { config, clock: time, app: ready, log, statuses, onRun } = this.#options;
+    const { config, clock: time, app: ready, isCheck, log, statuses, onRun } = this.#options;
     const { clock } = this;
-    const store = this.#mortal(await this.#options.store);
+    // The store as a process has it that may die before, during and after each call.
+    const { queue, secrets, reports, ...others } = await this.#options.store;
+    const subjects = { queue: this.#mortal(queue), secrets: this.#mortal(secrets) };
+    const store = { ...others, ...subjects, reports: this.#mortal(reports) };
     const parts = { store, clock, log };
     if (ready.start) this.#opened.defer(routeTimers());
-    const timers: Clock = {
-      now: () => time.now(),
-      after: (ms, fn) => time.after(ms, () => this.isOver || fn()),
-    };
+    const after: Clock['after'] = (ms, fn) => time.after(ms, () => this.isOver || fn());
+    const timers = { now: () => time.now(), after };
     const opened = await inTimeOf(timers, () => openApp(ready, { config, log, store }));
     this.#opened.defer(() => opened.close());
     const pages = await appPages(opened);
@@ -108,7 +111,8 @@ export class Life {
       return (event, ctx) =>
         this.#during('handlers', async () => {
           await this.reach(`after claim ${kind}`);
-          return onRun(() => watched(event, ctx), ctx.subscriber);
+          const run = () => inTimeOf(isCheck ? timers : undefined, () => watched(event, ctx));
+          return onRun(run, ctx.subscriber);
         });
     });
     const { onDead = () => {} } = ready;
@@ -186,17 +190,7 @@ export class Life {
     }
   }
 
-  /** The store as a process has it that may die before, during and after each call. */
-  #mortal(store: EventStore): EventStore {
-    return {
-      ...store,
-      queue: this.#mortalSubject(store.queue),
-      secrets: this.#mortalSubject(store.secrets),
-      reports: this.#mortalSubject(store.reports),
-    };
-  }
-
-  #mortalSubject<T extends object>(subject: T): T {
+  #mortal<T extends object>(subject: T): T {
     return new Proxy(subject, {
       get: (target, name) => {
         const method: unknown = Reflect.get(target, name);

@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { inspect } from 'node:util';
 import { wholeSeconds } from '../base/duration.ts';
-import { messageOf } from '../base/errors.ts';
 import { seededRandom } from '../base/seeded-random.ts';
 import type { Happening } from '../mock/notifications.ts';
 import type { Kind } from '../notification/kinds.ts';
@@ -73,11 +72,7 @@ export async function matrix<W>(
     const then = async (kit: TestReceiver, world: W) => {
       for (const { act, line } of [...history, SETTLED]) {
         await act(kit);
-        try {
-          await always?.(kit, world);
-        } catch (cause) {
-          throw new Error(`after ${line}\n${messageOf(cause)}`, { cause });
-        }
+        await Promise.try(() => always?.(kit, world)).catch(failing(`after ${line}\n`));
       }
     };
     return playerOf({ scenario, check, then, alone, names, ...options });
@@ -150,9 +145,7 @@ function telling(play: Play, deliveries: History, names: ReadonlySet<string>) {
       for (const place of [...history.keys()].reverse()) {
         const without = shortest.toSpliced(place, 1);
         if (!deliveries.every((delivery) => without.includes(delivery))) continue;
-        await play(without).catch((its) => {
-          [shortest, error] = [without, its];
-        });
+        await play(without).catch((its) => ([shortest, error] = [without, its]));
       }
       for (const name of names.size > 1 ? ['all', ...names] : [])
         await play(shortest, name).catch(failing(testOf(shortest, ofSeed, name)));

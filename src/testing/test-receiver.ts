@@ -12,7 +12,7 @@ import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/no
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { type Retry, StatusesClient } from '../provider/index.ts';
-import { differences, type EventEnd, told } from '../replay/expectations.ts';
+import { differences, type EventEnd, NEVER_ENDED, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
@@ -20,22 +20,21 @@ import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { isEventId } from '../store/stored.ts';
-import { appOf, configOf, type KitOptions } from './kit-options.ts';
+import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { Life } from './life.ts';
-import { machine } from './virtual-timers.ts';
+import { isAtRest, machine } from './virtual-timers.ts';
 
 type Values = Readonly<Record<string, unknown>>;
-type DiesAt = (point: string) => boolean;
 
 /** An event as it is stored, and the notification that it came with. */
-export interface KitEvent extends StoredEvent {
-  readonly notification: Values;
-}
+export type KitEvent = StoredEvent & { readonly notification: Values };
 
 const SECOND_MS = 1000;
 /** Where so many events wait for a retry, those that fall due soon after each other run together: each alone would take long. */
 const MANY = 100;
 const TOGETHER_MS = 10_000;
+/** While other systems are at work in a check, so much time passes at once, once it has passed in reality. */
+const STEP_MS = 100;
 const CRASHED = 'the receiver has crashed, or was stopped: restart() starts it again';
 
 /**
@@ -67,7 +66,7 @@ export class TestReceiver {
   /** The site that the webhook takes notifications of. */
   readonly site = SITE;
   readonly #webhook;
-  readonly #options;
+  readonly #options: CheckOptions;
   readonly #plan;
   readonly #config;
   readonly #store;
@@ -95,17 +94,16 @@ export class TestReceiver {
   /** until when a handler waits for the statuses API, as that asked for */
   #waitsUntil = 0;
 
-  private constructor(options: KitOptions, diesAt?: DiesAt, alone?: string) {
+  private constructor(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
     this.#options = options;
     this.#alone = alone;
     this.#plan = diesAt;
-    const clock = new VirtualClock(options.now);
-    this.#clock = clock;
-    const timestamp = () => `,"time":${clock.now()}`;
+    this.#clock = new VirtualClock(options.now);
+    const timestamp = () => `,"time":${this.now()}`;
     const to = { write: (line: string) => void this.#lines.push(line) };
     this.#log = pino({ level: 'debug', base: null, timestamp, ...logFormat }, to);
     this.provider = MockProvider.inProcess({
-      clock,
+      clock: this.#clock,
       seed: 1,
       poster: {
         post: async ({ headers, body }) => {
@@ -125,7 +123,7 @@ export class TestReceiver {
     });
     this.secret = this.#webhook.secret;
     this.#config = configOf(options, this.secret);
-    this.#store = openStore({ DATABASE_URL: 'sqlite::memory:', clock, threads: false });
+    this.#store = openStore({ DATABASE_URL: 'sqlite::memory:', clock: this.#clock, threads: false });
     this.statuses = this.#statusesClient();
     this.#life = this.#newLife();
   }
@@ -135,7 +133,7 @@ export class TestReceiver {
    * @param alone the subscriber whose events run, '' for main; those of the others wait until `settled`, and then run by event time;
    *   `all`: all wait
    */
-  static async start(options: KitOptions, diesAt?: DiesAt, alone?: string): Promise<TestReceiver> {
+  static async start(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
     const kit = new TestReceiver(options, diesAt, alone);
     await kit.#quiet().catch(async (error) => {
       await kit.#life.end();
@@ -278,9 +276,8 @@ export class TestReceiver {
   /** The stored results of `ctx.once` of an event, by the names of the steps. @param which as of `event` */
   async steps(which?: string): Promise<Values> {
     const steps = await (await this.#store).queue.steps({ id: (await this.event(which)).id });
-    return Object.fromEntries(
-      steps.map(({ name, result }) => [name, result === null ? undefined : JSON.parse(result)]),
-    );
+    const results = steps.map(({ name, result }) => [name, result === null ? undefined : JSON.parse(result)]);
+    return Object.fromEntries(results);
   }
 
   /**
@@ -309,8 +306,7 @@ export class TestReceiver {
   async page(path: string, request: RequestInit = {}) {
     const answer = await this.#life.fetch(path, request);
     if (!answer) throw new Error(CRASHED);
-    const { status, headers } = answer;
-    return { status, headers: Object.fromEntries(headers), body: await answer.text() };
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
   }
 
   /** Kills the process of the receiver now, as by SIGKILL. `restart` starts it again. */
@@ -387,7 +383,9 @@ export class TestReceiver {
     await this.settled();
     const ends = new Map<string, EventEnd>();
     for (const event of await this.events({ subscriber: 'all' })) {
-      const { id, resource, subscriber, status, attempts, lastError } = event;
+      const { id, resource, subscriber, attempts, lastError } = event;
+      const isUnended = this.#lives.some(({ leftBehind }) => leftBehind.unended.has(id));
+      const status = isUnended ? NEVER_ENDED : event.status;
       const reason = lastError && firstLine(lastError);
       ends.set(id, { status, attempts, reason, state: await this.state(resource, subscriber) });
     }
@@ -396,8 +394,7 @@ export class TestReceiver {
 
   /** Writes what was received into a recording. */
   async record(file: string): Promise<void> {
-    const store = await this.#store;
-    await writeWholeFile(file, (write) => exportRecording(store, { filter: {}, write }));
+    await writeWholeFile(file, async (write) => exportRecording(await this.#store, { filter: {}, write }));
   }
 
   /** A filter as the store has it. @throws TypeError on a subscriber that the app does not have: nothing of it would seem to be there */
@@ -417,12 +414,11 @@ export class TestReceiver {
   #newLife(): Life {
     const app = appOf(this.#options);
     this.subscribers = ['', ...Object.keys(app.subscribers ?? {})];
+    const parts = { config: this.#config, store: this.#store, log: this.#log, clock: this.#clock };
     const life: Life = new Life({
-      config: this.#config,
+      ...parts,
       app,
-      store: this.#store,
-      log: this.#log,
-      clock: this.#clock,
+      isCheck: this.#options.isCheck,
       diesAt: (point) => this.#diesAt(point),
       isHeld: (subscriber) => (this.#alone ?? subscriber) !== subscriber,
       onRun: (...run) => this.#onRun(...run),
@@ -472,9 +468,7 @@ export class TestReceiver {
       await life?.reach(`after call ${method} ${pathname}`);
       return answer;
     };
-    const onRetry = ({ waitMs }: Retry) => {
-      this.#waitsUntil = this.now() + waitMs;
-    };
+    const onRetry = ({ waitMs }: Retry) => (this.#waitsUntil = this.now() + waitMs);
     const options = { token: 'alice-rw', random: () => 0.5, clock: this.#clock, fetch: send, onRetry };
     return new StatusesClient({ baseUrl: this.provider.url, ...options });
   }
@@ -490,19 +484,35 @@ export class TestReceiver {
 
   /** Resolves when no handler is at work, or one waits for virtual time to pass. */
   async #rest(): Promise<void> {
-    const { patienceMs = 3000 } = this.#options;
-    let ended = -1;
-    let until = 0;
+    const { patienceMs = 3000, isCheck } = this.#options;
+    let [seen, since] = [-1, 0];
     await this.#quiet();
     while (this.#life.isAtWork && this.#waitsUntil <= this.now()) {
-      if (this.#life.ended !== ended) [ended, until] = [this.#life.ended, machine.monotonic() + patienceMs];
+      const came = isCheck ? this.now() : this.#life.ended;
+      if (came !== seen) [seen, since] = [came, machine.monotonic()];
+      const waitedMs = machine.monotonic() - since;
       const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
       const kinds = [...this.#life.leftBehind.running].map(({ kind }) => kind).join(', ') || 'a dead event';
-      if (machine.monotonic() > until)
+      if (!isCheck && waitedMs > patienceMs)
         throw new Error(`the handler of ${kinds} has not ended in ${patienceMs} ms: ${advice}`);
-      await machine.sleep(1);
+      await (isCheck ? this.#wait(waitedMs) : machine.sleep(1));
       await this.#quiet();
     }
+  }
+
+  /**
+   * Waits in a check. Once nothing else can wake its handlers, time goes to their next timer or time-out. While another system may still
+   * answer, time goes on as real time does: the timers that end requests must not win.
+   */
+  async #wait(waitedMs: number): Promise<void> {
+    const isNext = await isAtRest(1);
+    const { running } = this.#life.leftBehind;
+    const most = this.#config.HANDLER_TIMEOUT_MS;
+    const limits = [...running].flatMap(({ beganAt }) => [beganAt + most, beganAt + 2 * most]);
+    const due = Math.min(this.#clock.nextDue() ?? Infinity, ...limits.filter((limit) => limit > this.now()));
+    if (isNext && due < Infinity) await this.#pass(due - this.now());
+    else if (waitedMs >= STEP_MS) await this.#pass(STEP_MS);
+    for (const run of running) if (run.beganAt + 2 * most <= this.now()) run.giveUp();
   }
 
   /**
@@ -529,9 +539,8 @@ export class TestReceiver {
     const { isOver, isAtWork, clock } = this.#life;
     if (isOver || this.#alone === 'all') return Infinity;
     if (isAtWork) return clock.nextDue() ?? Infinity;
-    const overview = await (await this.#store).reports.overview();
-    const work = overview.subscribers[this.#alone ?? 'all'] ?? overview;
-    const { pending, waiting, running, nextAt = Infinity } = work;
+    const all = await (await this.#store).reports.overview();
+    const { pending, waiting, running, nextAt = Infinity } = all.subscribers[this.#alone ?? 'all'] ?? all;
     const soon = this.now() + GATHER_MS;
     const timer = (this.provider.isBusy ? this.#clock.nextDue() : undefined) ?? Infinity;
     const due = Math.min(timer, waiting > MANY ? Math.max(nextAt, this.now() + TOGETHER_MS) : nextAt);

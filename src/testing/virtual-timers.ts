@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
@@ -6,23 +7,33 @@ import type { Clock } from '../base/clock.ts';
 /** The machine's time, also where a test has faked the global timers. */
 export const machine = { sleep, monotonic: () => performance.now() };
 
+/**
+ * Waits so many real milliseconds, or until nothing but unref'd timers is left in this process.
+ * @returns whether that is so: then only virtual time can wake a handler that waits
+ */
+export function isAtRest(ms: number): Promise<boolean> {
+  const over = new AbortController();
+  const atRest = once(process, 'beforeExit', over).then(() => true); // Node emits it where it would end
+  return Promise.race([atRest, sleep(ms, false, { ref: false })]).finally(() => over.abort());
+}
+
 /** The clock by which the timers and dates of the code that runs go; without one, they are those of the test: the machine's, or fakes. */
-const scope = new AsyncLocalStorage<Clock>();
+const scope = new AsyncLocalStorage<Clock | undefined>();
 const LONGEST_MS = 2 ** 31 - 1;
 /** what ends virtual timers */
 const ends = new WeakMap<object, () => void>();
 let users = 0;
 let restore = () => {};
 
-/** Runs code in the time of a clock, with all that it sets off. `routeTimers` must have been called. */
-export function inTimeOf<T>(clock: Clock, work: () => T): T {
+/** Runs code in the time of a clock, with all that it sets off; without one, in that of the test. `routeTimers` must have been called. */
+export function inTimeOf<T>(clock: Clock | undefined, work: () => T): T {
   return scope.run(clock, work);
 }
 
 /** Lets global timers and `Date` go by the clock of the code that asks them. @returns what ends that */
 export function routeTimers(): () => void {
   if (users++ === 0) {
-    const given = { setTimeout, setInterval, clearTimeout, clearInterval, Date };
+    const given = globals();
     const ours = Object.entries(routed(given));
     Object.assign(globalThis, Object.fromEntries(ours));
     restore = () => {
@@ -36,13 +47,10 @@ export function routeTimers(): () => void {
   };
 }
 
-type Timers = Pick<
-  typeof globalThis,
-  'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval' | 'Date'
->;
+const globals = () => ({ setTimeout, setInterval, clearTimeout, clearInterval, Date });
 
 /** @param given those of the test */
-function routed(given: Timers): Timers {
+function routed(given: ReturnType<typeof globals>): typeof given {
   const now = () => scope.getStore()?.now() ?? given.Date.now();
   return {
     setTimeout: new Proxy(given.setTimeout, starting('once')),
@@ -66,7 +74,7 @@ const starting = (often: 'once' | 'again'): ProxyHandler<typeof setTimeout & typ
       else clearTimeout(timer);
       fn(...input);
     });
-    const begin = () => ends.set(timer, clock.after(Number(ms) || 1, fire));
+    const begin = () => ends.set(timer, clock.after(ms >= 1 && ms <= LONGEST_MS ? Number(ms) : 1, fire));
     begin();
     return timer.unref();
   },

@@ -365,6 +365,24 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     mutant: 'ends.has(id) ?',
     noticedBy: 'test/cli/events/check.test.ts: is missing or is one more',
   },
+  'checks of recordings: handlers see the time of the recording': {
+    file: 'src/testing/life.ts',
+    original: 'inTimeOf(isCheck ? timers : undefined,',
+    mutant: 'inTimeOf(isCheck ? undefined : undefined,',
+    noticedBy: 'test/cli/events/check.test.ts: shows handlers the time',
+  },
+  'checks of recordings: a timer does not end a request that another system still answers': {
+    file: 'src/testing/test-receiver.ts',
+    original: 'const isNext = await isAtRest(1);',
+    mutant: 'const isNext = (await isAtRest(1)) || true;',
+    noticedBy: 'test/cli/events/check.test.ts: shows handlers the time',
+  },
+  'checks of recordings: a handler that never ends fails its line, whatever that expects': {
+    file: 'src/replay/expectations.ts',
+    original: 'end === NO_EVENT || isUnended ?',
+    mutant: 'end === NO_EVENT ?',
+    noticedBy: 'test/cli/events/check.test.ts: never ends, also in a step',
+  },
   'limits: what is over them holds up nothing behind it': {
     file: 'src/store/queue/claim.ts',
     original: 'overLimit: index + 1 }',

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { toLine } from '../../../src/replay/recording-lines.ts';
@@ -196,4 +199,63 @@ test('keeps an end for each subscriber, and tells whose differs, is missing or i
       .lines('day.ndjson')
       .map(({ expect: { subscribers } }) => subscribers),
   ).toEqual([undefined, { captions: { status: 'handled', attempts: 1, state: {} } }, {}, undefined]);
+});
+
+/** Checks a recording with handlers that look at the time, wait and never end, beside a system that answers late, or never. */
+async function checkByTime(file: string, args: readonly string[], { isSilent = false } = {}) {
+  const system = createServer((_req, res) => {
+    if (!isSilent) setTimeout(() => res.end('yes'), 300);
+  });
+  await once(system.listen(0, '127.0.0.1'), 'listening');
+  const SYSTEM_URL = `http://127.0.0.1:${(system.address() as AddressInfo).port}`;
+  const limits = isSilent ? { HANDLER_TIMEOUT_MS: '1000' } : {};
+  const env = { HANDLERS: join(import.meta.dirname, '../handlers/by-time.ts'), SYSTEM_URL, ...limits };
+  const { code, stdout, stderr } = await desk().events(['check', file, ...args], { env });
+  system.close().closeAllConnections();
+  return { code, told: stdout.split(/^(?=line)/m), stderr };
+}
+
+test('shows handlers the time of the recording, and has them wait for it, while other systems take real time', async () => {
+  const file = recording(['media_created', 'channel_created', 'media_updated']);
+  expect(await checkByTime(file, ['--update'])).toMatchObject({ code: 0 });
+  const handled = { status: 'handled', attempts: 1 };
+  const published = ['2026-11-19T12:05', true];
+  expect(ndjson(readFileSync(file, 'utf8')).map((line) => line.expect)).toEqual([
+    handled,
+    { ...handled, state: { waited: [4000, 8000, 10_000] } },
+    { ...handled, state: { published, answer: 'yes' } },
+  ]);
+  expect(await checkByTime(file, [])).toMatchObject({ code: 0, told: [''] });
+});
+
+test('fails the line of each handler that never ends, also in a step, and checks the others', async () => {
+  const kinds = ['channel_active', 'channel_idle', 'channel_active', 'channel_created'];
+  const ends = kinds.map((): Ending => ({ status: 'handled', subscribers: {} }));
+  const file = recording(kinds, [...ends.slice(0, 2), undefined, ...ends.slice(3)]);
+  const junit = desk().path('junit.xml');
+  const { code, told } = await checkByTime(file, ['--junit', junit]);
+  const came = 'came      {"status":"never ended","reason":"its handler still ran after twice its time-out';
+  expect([code, told]).toEqual([
+    1,
+    [
+      expect.stringContaining(`1: channel_active of channel:c1\n  expected  {"status":"handled"}\n  ${came}`),
+      expect.stringContaining(`2: channel_idle of channel:c1, subscriber search\n`),
+      expect.stringContaining(`3: channel_active of channel:c1\n  expected  {}\n  ${came}`),
+    ],
+  ]);
+  expect(told[1]).toContain(came);
+  const xml = readFileSync(junit, 'utf8');
+  expect(xml).toContain('tests="4" failures="3"');
+  expect(xml).toContain('name="line 4: channel_created of channel:c1"></testcase>');
+});
+
+test('writes nothing, when told to update, for a handler that waits for a silent system without end', async () => {
+  const file = recording(['media_deleted']);
+  const before = readFileSync(file, 'utf8');
+  const { code, stderr } = await checkByTime(file, ['--update'], { isSilent: true });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(`1 handler never ended: ${file} is not written`),
+  ]);
+  expect(readFileSync(file, 'utf8')).toBe(before);
 });
