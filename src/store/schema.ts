@@ -5,8 +5,11 @@ import { type Dialect, sqlite } from './dialect.ts';
 /** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
 export const READY = "status = 'pending' AND next_at IS NULL";
 
-/** Of one subscriber: the indexes by which lanes and events are found begin with it. */
-export const OF = 'subscriber = $subscriber';
+/**
+ * Of one subscriber: the indexes by which lanes and events are found begin with it. The CAST does nothing, but SQLite plans some statements
+ * by the value of a bare parameter, and prepares them again each time one is bound: 140 µs against 5.
+ */
+export const OF = 'subscriber = CAST($subscriber AS text)';
 
 /** Whether an entry of the quarantine names a webhook that has, or had, a secret. */
 export const IS_OURS = 'webhook_id IN (SELECT webhook_id FROM secrets)';

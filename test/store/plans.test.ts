@@ -33,8 +33,8 @@ afterEach(() => {
 /** The indexes through which each statement that matches must go. */
 const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/AS is_behind/, 'events_waiting lanes_free lanes_until subscribers_pkey'],
-  [/^SELECT seq, resource, received_at FROM events WHERE subscriber = \S+ AND held_by = /, 'events_waiting'],
-  [/^SELECT resource FROM lanes\s+WHERE subscriber = \S+ AND lease IS NULL/, 'lanes_free'],
+  [/^SELECT seq, resource, received_at FROM events WHERE subscriber = .+? AND held_by = /, 'events_waiting'],
+  [/^SELECT resource FROM lanes\s+WHERE subscriber = .+? AND lease IS NULL/, 'lanes_free'],
   [/^UPDATE lanes SET\s+lease = r/, 'events_ready lanes_pkey meta_pkey'],
   [/^SELECT\s+events.seq AS seq, id, subscriber, kind, resource/, 'events_handled events_pkey'],
   [/^SELECT state.resource/, 'state_pkey'],
@@ -44,15 +44,15 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET\s+lease = NULL/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET until/, 'lanes_pkey'],
-  [/^SELECT .* FROM lanes WHERE subscriber = \S+ AND lease IS NOT NULL AND until/s, 'lanes_until'],
+  [/^SELECT .* FROM lanes WHERE subscriber = .+? AND lease IS NOT NULL AND until/s, 'lanes_until'],
   [/^SELECT\s+events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource/, 'events_pkey'],
   [
-    /^SELECT seq, resource, received_at FROM events WHERE subscriber = \S+ AND held_by IS NULL/,
+    /^SELECT seq, resource, received_at FROM events WHERE subscriber = .+? AND held_by IS NULL/,
     'events_waiting',
   ],
   [/^SELECT subscriber, held_by FROM events/, 'events_waiting'],
   [
-    /^SELECT seq, resource, received_at FROM events\s+WHERE subscriber = \S+ AND crashes >= 2/,
+    /^SELECT seq, resource, received_at FROM events\s+WHERE subscriber = .+? AND crashes >= 2/,
     'events_suspect',
   ],
   [/^UPDATE events SET next_at = NULL/, 'events_pkey'],

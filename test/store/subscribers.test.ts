@@ -307,6 +307,19 @@ onEachEngine('verbs', (stage) => {
     expect(await store.queue.removeSubscriber('search')).toBe(1);
   });
 
+  test('the overview tells how old is what a subscriber was not given yet, and not of the past that it was given', async () => {
+    const { store, clock } = stage;
+    await recorded(store, notified('media:old'));
+    await subscribed(store, 'search');
+    await store.queue.startSubscriber('search', 0);
+    const oldest = async () => (await store.reports.overview()).subscribers.search;
+    const none = { oldestReadyAt: undefined, oldestPendingAt: undefined };
+    expect(await oldest()).toMatchObject({ pending: 1, ...none });
+    const at = clock.now();
+    await recorded(store, notified('media:new'));
+    expect(await oldest()).toMatchObject({ pending: 1, oldestReadyAt: at, oldestPendingAt: at });
+  });
+
   test('lists and the overview ask each subscriber: one that is away, with 20,000 events, changes nothing for the others', async () => {
     const { store } = stage;
     await subscribed(store, 'search', 'mail');
@@ -322,7 +335,7 @@ onEachEngine('verbs', (stage) => {
     expect(overview.subscribers).toMatchObject({
       '': { pending: 1, waiting: 0, oldestReadyAt: stage.clock.now(), nextAt: undefined },
       mail: { pending: 1, waiting: 0, oldestReadyAt: stage.clock.now(), nextAt: undefined },
-      search: { pending: 20_000, waiting: 10_000, oldestReadyAt: undefined, nextAt: 4102444810001 },
+      search: { pending: 20_000, waiting: 10_000, oldestReadyAt: stage.clock.now(), nextAt: 4102444810001 },
     });
     const listed = async (filter: object) =>
       idsOf((await store.queue.search({ filter, stretch: { limit: 3 } })).events);

@@ -53,10 +53,14 @@ const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHER
 const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${count('quarantine')} AS quarantined,
   coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
+// What a subscriber was not given yet is ready for it, too.
+const notGiven = `SELECT received_at, 0 AS replays FROM (SELECT received_at FROM events WHERE subscriber = ''
+  AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) ORDER BY seq LIMIT 1) n`;
 // Asked of one subscriber after the other: the indexes by which work is found begin with it.
 const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
   ${count(`events WHERE ${OF} AND next_at IS NOT NULL`)} AS waiting, ${count(`lanes WHERE ${OF} AND lease IS NOT NULL`)} AS running,
-  ${oldest(ready('starts = 0'))} AS oldest_ready_at, ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting}`)} AS oldest_pending_at,
+  ${oldest(`${ready('starts = 0 AND asked_at IS NULL')} UNION ALL ${notGiven}`)} AS oldest_ready_at,
+  ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting} UNION ALL ${notGiven}`)} AS oldest_pending_at,
   (SELECT next_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT 1) AS next_at`;
 
 type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & { readonly paused?: string };
