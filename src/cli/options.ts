@@ -52,8 +52,10 @@ export function receiverUrl(text: string): URL {
 }
 
 /** The id of an event. */
-export const idOfEvent = (text: string): string =>
-  valid(isEventId(text) ? text : undefined, 'an id as `hookkit events list` shows it');
+export const idOfEvent = (text: string): string => {
+  const id = text.replaceAll('\u200b', ''); // which an alert has behind the @, so that it mentions nobody
+  return valid(isEventId(id) ? id : undefined, 'an id as `hookkit events list` shows it');
+};
 
 /** A media or channel. Events that belong to neither have a resource of their own, `event:ID`. */
 export const resource = (text: string): string =>

@@ -52,10 +52,10 @@ function linesOf(told: Stats): string[] {
       refused: figures.rejected,
       'not recorded': figures.not_recorded,
     })}`,
-    ...Object.entries(told.subscribers).map(
-      ([name, { pending, behind }]) =>
-        `subscriber ${name}: pending ${number(pending)}, behind ${number(behind)}`,
-    ),
+    ...Object.entries(told.subscribers).map(([name, { pending, behind, instances: having }]) => {
+      const nobody = having.length === 0 ? ', in no instance' : '';
+      return `subscriber ${name}: pending ${number(pending)}, behind ${number(behind)}${nobody}`;
+    }),
     `database   ${size(disk.database_bytes)}${free}`,
     ...instances.map(
       ({ name, version, seen_at: seen, left_at: left, running }) =>

@@ -18,7 +18,8 @@ import { appOf, loadingOnly } from './with-handlers.ts';
 const PAUSE_MS = 20;
 
 const START_HELP = `
-It leaves out what the subscriber has, and what retention has emptied. The events run by event time.`;
+It leaves out what the subscriber has, and what retention has emptied. The events run by event time, once all are made.
+If it is killed, run it again: else what it had made runs an hour later.`;
 
 /** Handlers of the app that have events of their own. */
 export function addSubscribers(program: Command): void {
@@ -106,7 +107,7 @@ async function remove(subscriber: string, { json }: { json?: true }, command: Co
     const all = await subscribersJson(store);
     const having = all.find(({ name }) => name === subscriber)?.instances ?? [];
     if (having.length > 0)
-      throw new KitError('CHECK_FAILED', `${having.join(', ')} has ${subscriber}: deploy without it first`);
+      throw new KitError('CHECK_FAILED', `${subscriber} is in ${having.join(', ')}: deploy without it first`);
     const dismissed = await store.queue.removeSubscriber(subscriber);
     if (dismissed === undefined) {
       const names = all.map(({ name }) => name).join(', ') || 'none';

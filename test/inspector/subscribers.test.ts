@@ -123,7 +123,8 @@ describe('an app with subscribers', () => {
     expect(list).toContain('href="events/replay?subscriber=search"');
     const row = /<table id="subscribers">.*href="events\?subscriber=search&amp;status=pending"/;
     expect(await page('/')).toMatch(row);
-    const none = { pending: 0, waiting: 0, running: 0, behind: 0, oldest_pending_at: null };
+    const counts = { pending: 0, waiting: 0, running: 0, behind: 0 };
+    const none = { ...counts, instances: [expect.any(String)], oldest_pending_at: null };
     expect((await inspected.api('/stats')).subscribers).toEqual({ captions: none, search: none });
     expect(await page('/metrics')).toContain('webhook_subscriber_pending{subscriber="search"} 0');
   });

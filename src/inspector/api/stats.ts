@@ -104,7 +104,9 @@ export function shownOf({ overview, lives, disk, ...known }: Known) {
     now: iso(lives[0]?.now ?? known.now),
     instance: known.instance,
     events: { pending, running, dead },
-    subscribers: Object.fromEntries(known.subscribers.map((one) => [one.name, workJson(one, overview)])),
+    subscribers: Object.fromEntries(
+      known.subscribers.map((one) => [one.name, workJson(one, overview, lives)]),
+    ),
     oldest_pending_at: isoOrNull(overview.oldestPendingAt),
     last_recorded_at: isoOrNull(known.lastAt),
     quarantined,
@@ -120,10 +122,11 @@ export function shownOf({ overview, lives, disk, ...known }: Known) {
   };
 }
 
-/** `behind`: how many notifications it was not given yet, 10,000 at most. */
-function workJson({ name, behind }: Subscriber, { subscribers }: Overview) {
+/** `behind`: how many notifications it was not given yet, 10,000 at most. `instances`: the living ones that have it. */
+function workJson({ name, behind }: Subscriber, { subscribers }: Overview, lives: readonly Instance[]) {
   const { pending = 0, waiting = 0, running = 0, oldestPendingAt } = subscribers[name] ?? {};
-  return { pending, waiting, running, behind, oldest_pending_at: isoOrNull(oldestPendingAt) };
+  const instances = lives.flatMap((one) => (one.state === 'live' && runs(name)(one) ? one.name : []));
+  return { pending, waiting, running, behind, instances, oldest_pending_at: isoOrNull(oldestPendingAt) };
 }
 
 const instanceJson = ({ name, version, startedAt, seenAt, leftAt, running, state }: Instance) => ({
