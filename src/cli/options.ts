@@ -133,10 +133,15 @@ export async function bulkFilterOf(
   otherwise?: string,
 ): Promise<EventFilter> {
   const filter = filterOf(flags);
+  const names = (await queue.subscribers()).map(({ name }) => name);
+  const isRemoved = filter.subscriber && !names.includes(filter.subscriber);
+  if (isRemoved && otherwise !== undefined) {
+    const told = `there is no subscriber ${filter.subscriber}, so that nobody would run its events`;
+    throw new KitError('INPUT_INVALID', `${told}: this database has ${names.join(', ') || 'none'}`);
+  }
   if (flags.subscriber !== undefined) return filter;
   const [subscriber = '', ...others] = new Set(filter.ids?.map(subscriberOf));
   if (filter.ids !== undefined) return others.length === 0 ? { ...filter, subscriber } : filter;
-  const names = (await queue.subscribers()).map(({ name }) => name);
   if (names.length === 0) return { ...filter, subscriber: otherwise };
   const told = `this app has the subscribers ${names.join(', ')}`;
   throw new KitError('INPUT_INVALID', `${told}: say whose events are meant, --subscriber NAME, main or all`);

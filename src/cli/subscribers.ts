@@ -105,7 +105,7 @@ async function start(subscriber: string, { since, json }: StartFlags, command: C
 async function remove(subscriber: string, { json }: { json?: true }, command: Command): Promise<void> {
   await withDatabase(configOf(command), async (store) => {
     const all = await subscribersJson(store);
-    const having = all.find(({ name }) => name === subscriber)?.instances ?? [];
+    const { instances: having = [], behind = 0 } = all.find(({ name }) => name === subscriber) ?? {};
     if (having.length > 0)
       throw new KitError('CHECK_FAILED', `${subscriber} is in ${having.join(', ')}: deploy without it first`);
     const dismissed = await store.queue.removeSubscriber(subscriber);
@@ -113,7 +113,8 @@ async function remove(subscriber: string, { json }: { json?: true }, command: Co
       const names = all.map(({ name }) => name).join(', ') || 'none';
       throw new KitError('INPUT_INVALID', `there is no subscriber ${subscriber}: this database has ${names}`);
     }
-    if (json) return printJson({ subscriber, dismissed });
-    await print(`${subscriber} removed, and ${plural(dismissed, 'pending event')} dismissed`);
+    if (json) return printJson({ subscriber, dismissed, behind });
+    const told = `${subscriber} removed, and ${plural(dismissed, 'pending event')} dismissed`;
+    await print(behind === 0 ? told : `${told}; never given to it: ${plural(behind, 'notification')}`);
   });
 }

@@ -89,7 +89,11 @@ test('a list says how far each subscriber is and who has it; one that a living i
   expect((await run('subscribers')).stdout).toMatch(/^search .* none since 2\S+Z +media_available/m);
 
   await run('events replay --all --subscriber captions');
-  expect(await json('subscribers remove captions')).toEqual({ subscriber: 'captions', dismissed: 4 });
+  expect(await json('subscribers remove captions')).toEqual({
+    subscriber: 'captions',
+    dismissed: 4,
+    behind: 0,
+  });
   expect((await json('subscribers')).map(({ name }: { name: string }) => name)).toEqual(['search']);
   expect(await store.queue.count({ subscriber: 'captions', status: 'dismissed' })).toBe(4);
   const again = await run('subscribers remove captions');
@@ -125,8 +129,12 @@ test('a bulk replay or dismissal says whose events it means, and changes no othe
   for (const name of ['search', 'captions']) await run(`subscribers remove ${name}`);
   await run('events replay --all'); // a removed subscriber has nobody who would run its events
   expect(await pending()).toEqual({ main: 3, search: 0, captions: 0 });
-  await run('events replay --all --subscriber captions');
-  expect((await run('events dismiss --reason no --all')).stdout).toBe('6 events dismissed\n');
+  const refused = await run('events replay --all --subscriber captions');
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('there is no subscriber captions'),
+  });
+  expect((await run('events dismiss --reason no --all')).stdout).toBe('3 events dismissed\n');
 });
 
 test('a replay with --run runs the handlers of the subscribers that it means, and of no others', async () => {
@@ -152,7 +160,7 @@ test('a replay with --run runs the handlers of the subscribers that it means, an
   const absent = await replay('--all --subscriber serch');
   expect(absent).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('the app has no subscriber serch'),
+    stderr: expect.stringContaining('there is no subscriber serch'),
   });
 });
 
