@@ -18,8 +18,8 @@ interface Ran {
   readonly failureMessages: readonly string[];
 }
 
-/** Runs suites of the copy, or some of their tests. @returns those that ran, by suite; none of a suite that does not load or end */
-async function run(suites: readonly string[], more: readonly string[]): Promise<Map<string, Ran[]>> {
+/** Runs a suite of the copy, or some of its tests. @returns those that ran; none of a suite that does not load or end */
+async function run(suite: string, more: readonly string[] = []): Promise<Ran[]> {
   rmSync(report, { force: true });
   const jest = [
     '--experimental-vm-modules',
@@ -27,36 +27,36 @@ async function run(suites: readonly string[], more: readonly string[]): Promise<
     '--maxWorkers=1',
     '--forceExit',
   ];
-  const args = [...jest, '--json', `--outputFile=${report}`, ...more, '--runTestsByPath', ...suites];
-  const timeout = LONGEST_MS * suites.length;
-  await once(spawn(process.execPath, args, { cwd: copy, stdio: 'ignore', timeout }), 'exit');
-  const results: { readonly name: string; readonly assertionResults: Ran[] }[] = [];
+  const args = [...jest, '--json', `--outputFile=${report}`, ...more, '--runTestsByPath', suite];
+  await once(spawn(process.execPath, args, { cwd: copy, stdio: 'ignore', timeout: LONGEST_MS }), 'exit');
   try {
-    results.push(...JSON.parse(readFileSync(report, 'utf8')).testResults);
+    const [result]: { readonly assertionResults: Ran[] }[] = JSON.parse(
+      readFileSync(report, 'utf8'),
+    ).testResults;
+    const isRun = ({ status }: Ran) => status === 'passed' || status === 'failed';
+    return result?.assertionResults.filter(isRun) ?? [];
   } catch {
-    // It did not come to its end.
+    return []; // it did not come to its end
   }
-  const isRun = ({ status }: Ran) => status === 'passed' || status === 'failed';
-  return new Map(
-    suites.map((suite) => {
-      const own = results.find(({ name }) => name.endsWith(suite));
-      return [suite, own?.assertionResults.filter(isRun) ?? []];
-    }),
-  );
 }
 
+/** What each suite says without a broken rule, one process a suite: in one for all, one that ends it would take the others along. */
+const sound = new Map<string, readonly Ran[]>();
+
 /** What the tests say of a broken rule. */
-async function outcomeOf({ file, original, mutant, noticedBy }: Mutation, sound: ReadonlyMap<string, Ran[]>) {
+async function outcomeOf({ file, original, mutant, noticedBy }: Mutation) {
   const path = join(copy, file);
   const source = readFileSync(path, 'utf8');
   if (source.split(original).length !== 2) return { survives: 'its text does not stand in the file once' };
   const [suite = '', ...words] = noticedBy.split(': ');
   const tests = words.join(': ');
-  const chosen = (sound.get(suite) ?? []).filter(({ fullName }) => new RegExp(tests).test(fullName));
+  const all = sound.get(suite) ?? (await run(suite));
+  sound.set(suite, all);
+  const chosen = all.filter(({ fullName }) => new RegExp(tests).test(fullName));
   if (chosen.length === 0 || chosen.some(({ status }) => status === 'failed'))
     return { survives: 'its tests fail without it, or there are none' };
   writeFileSync(path, source.split(original).join(mutant));
-  const ran = (await run([suite], ['-t', tests, '--testTimeout=30000'])).get(suite) ?? [];
+  const ran = await run(suite, ['-t', tests, '--testTimeout=30000']);
   writeFileSync(path, source);
   const [first] = ran.filter(({ status }) => status === 'failed');
   if (!first) return { survives: ran.length === 0 ? 'it does not load, or does not end' : 'no test fails' };
@@ -68,11 +68,9 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const word = new RegExp(process.argv[2] ?? '');
 const chosen = Object.entries(mutations).filter(([rule]) => word.test(rule));
 try {
-  const suites = chosen.flatMap(([, { noticedBy }]) => noticedBy.split(': ', 1));
-  const sound = await run([...new Set(suites)], []);
   let survivors = 0;
   for (const [rule, mutation] of chosen) {
-    const { survives, killedBy } = await outcomeOf(mutation, sound);
+    const { survives, killedBy } = await outcomeOf(mutation);
     if (survives !== undefined) survivors++;
     say(`${killedBy ? 'killed  ' : 'SURVIVES'} | ${rule} | ${survives ?? killedBy}`);
   }

@@ -182,7 +182,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'nothing unverified: WEBHOOK_SECRET serves no webhook that ever had a stored secret': {
     file: 'src/receiver/keyring.ts',
     original: 'if (!held) return',
-    mutant: 'if (!held?.length) return',
+    mutant: 'if (!held?.some(({ retireAt }) => retireAt === undefined)) return',
     noticedBy:
       'test/receiver/secrets.test.ts: verifies nothing for a webhook from its first stored secret on',
   },
@@ -497,7 +497,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/store/queue/queue.ts',
     original: 'sum.running += reset.running;',
     mutant: `sum.running += reset.running;
-        await calls.release({ heldBy });`,
+        await calls.release(held);`,
     noticedBy: 'test/store/operators.test.ts: holds all events until the last is reset',
   },
   'bulk verbs: what a replay left is released by event time (7)': {
