@@ -11,9 +11,12 @@ export function eventId(eventTime: number, digest: Buffer): EventId {
   return `${eventTime.toString(36)}-${digest.toString('hex', 0, 10)}` as EventId;
 }
 
-/** Whether a text has the form of an event's id; that of a subscriber's event ends in `@NAME`. */
+/** The form of an event's id; that of a subscriber's event ends in `@NAME`. */
+export const EVENT_ID = /^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$/;
+
+/** Whether a text has the form of an event's id. */
 export function isEventId(text: string): text is EventId {
-  return /^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$/.test(text);
+  return EVENT_ID.test(text);
 }
 
 /** Whose events are meant: the name of a subscriber, or '' for the handlers without a name. */

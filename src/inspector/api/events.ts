@@ -4,7 +4,7 @@ import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
 import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
-import { RESOURCE, STATUSES, toReplay, WAITING } from '../../store/stored.ts';
+import { EVENT_ID, RESOURCE, STATUSES, toReplay, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
 import type { Verb } from './verbs.ts';
@@ -14,7 +14,7 @@ const text = z.string().min(1).max(200);
 /** An event's id. */
 export const eventIdText = z
   .string()
-  .regex(/^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$/, 'is not an event id')
+  .regex(EVENT_ID, 'is not an event id')
   .meta({ examples: ['lsbxnu20-0123456789abcdef0123', 'lsbxnu20-0123456789abcdef0123@search'] });
 
 /** A time in a request, parsed to milliseconds since the epoch. */
@@ -87,19 +87,15 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
-/** One event with all that belongs to it, the events of other subscribers of its notification, and the events around it. */
+/** One event with all that belongs to it, and the events around it. */
 export async function event({ store }: Inspected, id: string) {
-  const [found, timeline, siblings] = await Promise.all([
+  const [found, timeline] = await Promise.all([
     wholeEventJson(store, id),
     store.queue.timeline({ id, each: NEIGHBOURS }),
-    store.queue.siblings({ id }),
   ]);
   if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
   return {
     ...found,
-    siblings: siblings
-      .filter((other) => other.id !== id)
-      .map(({ id, subscriber, status, endedAt }) => ({ id, subscriber, status, ended: isoOrNull(endedAt) })),
     timeline: timeline.map((other) => ({
       id: other.id,
       kind: other.kind,

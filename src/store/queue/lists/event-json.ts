@@ -49,9 +49,9 @@ export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: 
     state: stateJson(state),
     steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
     history: attempts.map(attemptJson),
-    siblings: siblings.flatMap(({ id: other, subscriber, status }) =>
-      other === id ? [] : { id: other, subscriber, status },
-    ),
+    siblings: siblings
+      .filter((other) => other.id !== id)
+      .map(({ id, subscriber, status, endedAt }) => ({ id, subscriber, status, ended: isoOrNull(endedAt) })),
   };
 }
 
