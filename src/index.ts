@@ -13,11 +13,14 @@ export {
   type Handler,
   type HandlerContext,
   type Handlers,
+  type Reminder,
   type RoutesContext,
+  type Schedule,
   type StartContext,
+  type Tick,
 } from './dispatch/handler.ts';
 export { fail, type Outcome, retry, skip } from './dispatch/outcome.ts';
 export type { ResourceState } from './dispatch/resource-state.ts';
-export { type Kind, kindNames } from './notification/kinds.ts';
+export { type Kind, kindNames, type Origin } from './notification/kinds.ts';
 export type { Notification, NotificationOf, UnknownNotification } from './notification/payload.ts';
 export { ProviderError, type ProviderErrorCode } from './provider/provider-error.ts';

@@ -101,7 +101,7 @@ function addTry(handlers: Command): void {
 async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
   const config = options.configOf(command);
   const { attempt, replay, late = false } = flags;
-  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
+  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '', reminders: [] };
   if (id === undefined) {
     const read = readBody(await options.bodyOf(flags));
     if (read.problem !== undefined)
@@ -109,7 +109,13 @@ async function tryHandler(id: string | undefined, flags: Flags, command: Command
     const received = { ...toVerified(read.value, read.text), receivedAt: systemClock.now(), seq: 0 };
     const subscriber = options.subscriberNamed(flags.subscriber);
     const id = ofSubscriber(received.id, subscriber) as EventId;
-    return tell(await tryEvent({ ...received, ...circumstances, id, subscriber, state: [] }, config), flags);
+    return tell(
+      await tryEvent(
+        { ...received, ...circumstances, id, subscriber, origin: 'notification', state: [] },
+        config,
+      ),
+      flags,
+    );
   }
   if ([flags.kind, flags.body, flags.subscriber].some((given) => given !== undefined))
     throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');

@@ -5,11 +5,11 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { keepingLines, repeatedLine } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
-import { kindNames, slotOf } from '../notification/kinds.ts';
+import { slotOf } from '../notification/kinds.ts';
 import type { Observer } from '../observer.ts';
 import type { AttemptOutcome, Claim, DeadEvent, EventStore, Of, Settlement } from '../store/event-store.ts';
 import { lineOf, ofSubscriber } from '../store/stored.ts';
-import { limitsOf } from './handler.ts';
+import { limitsOf, schedulesOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';
 import { giveUp, type Lacking, type Run, type RunOptions, runHandler } from './run-handler.ts';
@@ -52,14 +52,12 @@ const KNOWN_MS = 1000;
 /** The ends of attempts whose log is of no further use. */
 const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted', 'elsewhere'];
 
-/** The kinds that places without a limit are for. */
-const ALL_KINDS: readonly string[] = [...kindNames, 'unknown'];
-
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** whose events it runs */
   readonly #of: Of;
+  readonly #schedules;
   readonly #leased = new Set<Leased>();
   /** leased events whose handlers run */
   readonly #atWork = new Set<Leased>();
@@ -91,8 +89,9 @@ export class Dispatcher {
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
     this.#of = { subscriber: options.app.subscriber ?? '' };
+    this.#schedules = schedulesOf(options.app);
     const free = { room: 0, newest: 0, due: 0 };
-    this.#places = { kinds: ALL_KINDS, most: config.DISPATCH_CONCURRENCY, ...free };
+    this.#places = { most: config.DISPATCH_CONCURRENCY, ...free };
     this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, ...free }));
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
   }
@@ -161,6 +160,8 @@ export class Dispatcher {
       const work = await store.queue.work(this.#of); // mostly none, and then this is all that a poll costs
       isBehind = work.isBehind;
       if (work.isBehind + work.isDue > 0) found.push(...(await store.queue.wake(this.#of)));
+      if (work.isReminder)
+        found.push(...(await store.queue.comeDue({ ...this.#of, schedules: this.#schedules })));
       if (work.isLost && now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased].map(({ claim }) => claim.lease);
         const maxAttempts = config.RETRY_MAX_ATTEMPTS;
@@ -195,7 +196,7 @@ export class Dispatcher {
     while (this.#isClaimWanted) {
       await setImmediate(); // one claim for all handlers that end in this turn of the event loop
       for (const share of [places, ...limits]) {
-        share.room = share.most - this.#runningOf(share.kinds);
+        share.room = share.most - this.#runningOf(share).length;
         share.newest = Math.floor(share.due + share.room * NEWEST);
       }
       if (this.#isStopped || places.room <= 0) break;
@@ -207,7 +208,7 @@ export class Dispatcher {
         this.#isClaimWanted ||= hasMore;
         for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
         for (const share of [places, ...limits]) {
-          const taken = claims.filter(({ kind }) => share.kinds.includes(slotOf(kind))).length;
+          const taken = claims.filter((claim) => isOf(claim, share)).length;
           share.due = Math.max(0, share.due + taken * NEWEST - Math.min(share.newest, taken));
         }
       } catch (error) {
@@ -217,8 +218,8 @@ export class Dispatcher {
     this.#isClaiming = false;
   }
 
-  #runningOf(kinds: readonly string[]): number {
-    return [...this.#atWork].filter(({ claim }) => kinds.includes(slotOf(claim.kind))).length;
+  #runningOf(share: Share) {
+    return [...this.#atWork].filter(({ claim }) => isOf(claim, share));
   }
 
   #take(leased: Leased): void {
@@ -236,9 +237,9 @@ export class Dispatcher {
     this.#atWork.add(leased);
     const lines = keepingLines(log, lineOf(claim));
     const ran = await runHandler(claim, abort, { ...this.#options, log: lines.log, onStoreError });
-    const limit = this.#limits.find(({ kinds }) => kinds.includes(slotOf(claim.kind)));
+    const limit = this.#limits.find((one) => isOf(claim, one));
     this.#atWork.delete(leased);
-    if (limit && this.#runningOf(limit.kinds) === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
+    if (limit && this.#runningOf(limit).length === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
     this.#claim();
 
     const look = () => ('lacks' in ran ? this.#lookElsewhere(ran, claim) : ran);
@@ -251,7 +252,7 @@ export class Dispatcher {
     const { status, outcome, error = '', counts } = ending;
     const kept = isDev || !USUAL.includes(outcome) ? lines.text() : undefined;
     const isStored = await this.#store(claim, { ...ending, startedAt, ms, log: kept });
-    if (isStored && !isCutShort) observer?.ran({ ...this.#of, kind: claim.kind, outcome, status, ms });
+    if (isStored && !isCutShort) observer?.ran({ ...this.#of, kind: slotOf(claim), outcome, status, ms });
     if (isStored && status === 'dead')
       this.#tellDead({ ...claim, error, attempts: claim.attempts + Number(counts) });
   }
@@ -346,6 +347,11 @@ export class Dispatcher {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 }
+
+type Share = { readonly most: number; readonly kinds?: readonly string[] };
+
+/** Whether an event takes one of these places: those without kinds are for all. */
+const isOf = (claim: Claim, { kinds }: Share) => kinds?.includes(slotOf(claim)) ?? true;
 
 function report(log: Logger, claim: Claim, { status, outcome, error }: Ending): void {
   const line = { ...lineOf(claim), status, ...(error !== undefined && { reason: error }) };

@@ -1,12 +1,15 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import type { Slot } from '../notification/kinds.ts';
+import { durationOf } from '../base/duration.ts';
+import type { Spec } from '../base/schedule.ts';
+import { shown } from '../base/thrown.ts';
+import type { Origin, Slot } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import type { Outcome } from './outcome.ts';
-import type { ResourceState } from './resource-state.ts';
+import type { ReminderTime, ResourceState, ResourceValue } from './resource-state.ts';
 import type { AsJson } from './stored-json.ts';
 
 /**
@@ -25,6 +28,8 @@ export interface HandlerContext<App = unknown> {
   readonly attempt: number;
   /** Whether the event runs because it was replayed. */
   readonly replay: boolean;
+  /** Where the event comes from. */
+  readonly origin: Origin;
   /**
    * Whether a newer event of the same media or channel was handled before this one first ran: do not undo what its handler
    * did. It stays the same at every attempt.
@@ -51,6 +56,19 @@ export interface HandlerContext<App = unknown> {
   once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
   /** What earlier events of the same media or channel left, to be read and changed. */
   readonly state: ResourceState;
+  /**
+   * Sets a reminder: when it is due, it becomes an event of the same media or channel, for the handler `reminder`. It is stored with the
+   * result of this run, as `state` is. A media or channel has one of each name: set again, it is moved, and where it has become an event
+   * that waits still, that is skipped.
+   * @param options `at`, or `after` so many milliseconds from the end of this run, a year at most; `data` is JSON of up to 8 KB
+   * @throws TypeError for another name, time or data; RangeError for the 21st reminder of this media or channel; Error if the handler has ended
+   */
+  remind(name: string, options: ReminderTime & { readonly data?: ResourceValue }): void;
+  /**
+   * Forgets a reminder, set or not, and skips an event that it has become and that waits still.
+   * @throws as `remind` does
+   */
+  forget(name: string): void;
   /** The scheduled statuses API; undefined unless STATUSES_BASE_URL and STATUSES_TOKEN are set. */
   readonly statuses: StatusesClient | undefined;
   /** What the `start` of `defineApp` opened for all handlers, such as a pool of connections; undefined without one. */
@@ -99,6 +117,31 @@ export interface Handlers<App = unknown> {
   readonly channel_idle?: Handler<NotificationOf<'channel_idle'>, App>;
   /** A notification of a kind that this version does not know. */
   readonly unknown?: Handler<UnknownNotification, App>;
+  /** A reminder is due, which a handler of this object set (`ctx.remind`). */
+  readonly reminder?: Handler<Reminder, App>;
+}
+
+/** A reminder that is due. */
+export interface Reminder {
+  readonly event: 'reminder';
+  readonly name: string;
+  /** what was set with it, null if nothing was: it is not checked */
+  readonly data: unknown;
+  /** when it was set and when it was due, in ISO 8601 */
+  readonly set_at: string;
+  readonly due_at: string;
+  /** the media or channel that it was set for: neither, if an event of neither set it */
+  readonly media_id?: string;
+  readonly channel_id?: string;
+}
+
+/** A time of a schedule. */
+export interface Tick {
+  readonly event: string;
+  /** that of the schedule */
+  readonly name: string;
+  /** when it was to run, in ISO 8601 */
+  readonly due_at: string;
 }
 
 /**
@@ -143,7 +186,7 @@ export function combineHandlers<Parts extends readonly Handlers<never>[]>(
  * The same app, each of its handlers wrapped in another one.
  * @param wrap is given the slot of a handler; that of a subscriber's ends in its name, as `media_available@search`
  */
-export function wrapApp<A extends Pick<DefinedApp, 'handlers' | 'subscribers'>>(
+export function wrapApp<A extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'schedule'>>(
   app: A,
   wrap: (handler: Handler<object>, slot: string) => Handler<object>,
 ): A {
@@ -151,10 +194,31 @@ export function wrapApp<A extends Pick<DefinedApp, 'handlers' | 'subscribers'>>(
     const all = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
     return Object.fromEntries(all.map(([slot, one]) => [slot, wrap(one, ofSubscriber(slot, subscriber))]));
   };
-  const all = Object.entries(app.subscribers ?? {});
-  const subscribers = all.map(([name, one]) => [name, { ...one, handlers: wrapped(one.handlers, name) }]);
-  return { ...app, handlers: wrapped(app.handlers), subscribers: Object.fromEntries(subscribers) };
+  const subscribers = mapped(app.subscribers, (one, name) => ({
+    ...one,
+    handlers: wrapped(one.handlers, name),
+  }));
+  const schedule = mapped(app.schedule, (one, name) => ({
+    ...one,
+    run: wrap(one.run as Handler<object>, `schedule:${name}`),
+  }));
+  return { ...app, handlers: wrapped(app.handlers), subscribers, schedule };
 }
+
+const mapped = <V, W>(of: Readonly<Record<string, V>> = {}, fn: (value: V, name: string) => W) =>
+  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, fn(value, name)]));
+
+/** When a schedule comes. @throws TypeError if `every` is no length of time */
+export function specOf(one: Schedule<never>): Spec {
+  if (!('every' in one)) return { cron: one.cron, zone: one.zone ?? 'UTC' };
+  const every = durationOf(one.every) ?? 0;
+  if (every >= 1000) return { every };
+  throw new TypeError(`every is a length of time of a second or more, as 1h or 30m, not ${shown(one.every)}`);
+}
+
+/** The schedules of an app, as the store knows them. */
+export const schedulesOf = ({ schedule = {} }: Pick<AppDefinition, 'schedule'>) =>
+  Object.entries(schedule).map(([name, one]) => ({ name, spec: JSON.stringify(specOf(one)) }));
 
 /** The first that stands in a list twice. */
 export const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
@@ -216,6 +280,24 @@ export interface DeadLetter {
   readonly attempts: number;
 }
 
+/** What runs at certain times: once in all processes, and never twice at a time. Of times that were missed, the last one runs. */
+export type Schedule<App = unknown> = Readonly<
+  | {
+      /** `1h`: at each multiple since 1970, in UTC; a second at least */
+      every: string;
+    }
+  | {
+      /** as crontab has it: `0 6 * * *` */
+      cron: string;
+      /** as `Europe/Berlin`; UTC without it */
+      zone?: string;
+    }
+> & {
+  /** instead of HANDLER_TIMEOUT_MS */
+  readonly timeoutMs?: number;
+  run: Handler<Tick, App>;
+};
+
 /** Handlers that get events of their own, and limits for them. */
 export interface Subscriber<App = unknown> {
   readonly handlers: Handlers<App>;
@@ -246,6 +328,8 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
    * handles, with its own attempts, steps, state and end: none waits for another, or fails because of one.
    */
   readonly subscribers?: Readonly<Record<string, Subscriber<App>>> | undefined;
+  /** What runs at certain times, by name, as those of subscribers. Its `ctx.state` is of the schedule. */
+  readonly schedule?: Readonly<Record<string, Schedule<App>>> | undefined;
   /**
    * How many handlers of a kind run at once in one process, as where they call a service that allows so many; or of several kinds
    * together, under any name: `{ track_created: 2, cms: { kinds: ['media_available', 'media_updated'], most: 4 } }`. Other kinds do not wait
@@ -277,7 +361,7 @@ export type DefinedApp = AppDefinition;
 
 /**
  * Puts handlers together with settings, shared resources and pages of their own. Where functions are written in place, write the
- * members in this order: `settings`, `start`, `handlers`, `subscribers`, `routes`, `onDead`, since TypeScript takes the types of each from those before it.
+ * members in this order: `settings`, `start`, `handlers`, `subscribers`, `schedule`, `routes`, `onDead`, since TypeScript takes the types of each from those before it.
  * @example
  * export const app = defineApp({
  *   settings: z.object({ CRM_URL: z.url() }),

@@ -2,12 +2,14 @@ import { statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isPromise } from 'node:util/types';
+import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { isInKit, textOf } from '../base/thrown.ts';
+import { nextOf } from '../base/schedule.ts';
+import { isInKit, shown, textOf } from '../base/thrown.ts';
 import { type Config, parseSettings, projectFolder } from '../config.ts';
-import { kindNames, slotOf } from '../notification/kinds.ts';
+import { isKind, kindNames } from '../notification/kinds.ts';
 import { isSubscriber } from '../store/stored.ts';
-import { type DefinedApp, limitsOf, repeatedOf } from './handler.ts';
+import { type DefinedApp, limitsOf, repeatedOf, type Schedule, specOf } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
 import { awaiting, type Tell } from './process-guard.ts';
 
@@ -61,7 +63,7 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tel
 type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
 const OWN = ['handlers', 'limits'];
-const MEMBERS = ['settings', 'start', 'subscribers', 'routes', 'onDead', ...OWN];
+const MEMBERS = ['settings', 'start', 'subscribers', 'schedule', 'routes', 'onDead', ...OWN];
 const A_NAME =
   'a name has 1 to 40 lowercase letters, digits and hyphens, begins with a letter, and is not main or all';
 
@@ -69,10 +71,11 @@ const A_NAME =
 export function mistakeIn({ app, handlers }: Exported): string | undefined {
   if (app !== undefined && handlers !== undefined)
     return 'has both `app` and `handlers`: put the handlers into the app';
-  const { settings, subscribers = {} } = isObject(app) ? app : {};
+  const { settings, subscribers = {}, schedule = {} } = isObject(app) ? app : {};
   if (settings !== undefined && !(isObject(settings) && isObject(settings.shape)))
     return 'has an app whose settings are no zod object: write settings: z.object({ ... })';
   if (!isObject(subscribers)) return 'has an app whose subscribers are no object';
+  if (!isObject(schedule)) return 'has an app whose schedule is no object';
   const mistake = mistakeInPart(app ?? { handlers }, MEMBERS);
   if (mistake !== undefined) return `has ${app === undefined ? '' : 'an app with '}${mistake}`;
   for (const [name, subscriber] of Object.entries(subscribers)) {
@@ -80,11 +83,32 @@ export function mistakeIn({ app, handlers }: Exported): string | undefined {
     const own = mistakeInPart(subscriber, OWN);
     if (own !== undefined) return `has a subscriber ${name} with ${own}`;
   }
+  for (const [name, one] of Object.entries(schedule)) {
+    if (!isSubscriber(name)) return `has a schedule ${name}: ${A_NAME}`;
+    const own = mistakeInSchedule(one);
+    if (own !== undefined) return `has a schedule ${name} ${own}`;
+  }
   return undefined;
 }
 
-const BUT_THE_KINDS = `but the kinds are ${kindNames.join(', ')} and unknown`;
-const isNoKind = (kind: string) => slotOf(kind) !== kind;
+/** What is wrong with a schedule. */
+function mistakeInSchedule(one: unknown): string | undefined {
+  if (!isObject(one) || typeof one.run !== 'function') return 'without a function `run`';
+  if ((one.every === undefined) === (one.cron === undefined))
+    return "without a time: either every: '1h' or cron: '0 6 * * *'";
+  if (one.timeoutMs !== undefined && !(Number(one.timeoutMs) >= 1))
+    return `with a timeoutMs of ${shown(one.timeoutMs)}`;
+  try {
+    return nextOf(specOf(one as unknown as Schedule), systemClock.now())
+      ? undefined
+      : `that never comes: ${shown(one.cron)}`;
+  } catch (error) {
+    return `with no time: ${textOf(error)}`;
+  }
+}
+
+const BUT_THE_KINDS = `but the kinds are ${kindNames.join(', ')}, unknown and reminder`;
+const isNoKind = (kind: string) => !isKind(kind) && !['unknown', 'reminder'].includes(kind);
 
 /** What is wrong with the handlers of an app or subscriber, and with their limits. @param members that it may have */
 function mistakeInPart(part: unknown, members: readonly string[]): string | undefined {
@@ -100,7 +124,7 @@ function mistakeInPart(part: unknown, members: readonly string[]): string | unde
   const limits = limitsOf(part);
   if (limits.some((limit) => !Array.isArray(limit?.kinds))) return 'a limit without a list of kinds';
   const kinds = limits.flatMap((limit) => limit.kinds);
-  const unlimited = kinds.find(isNoKind);
+  const unlimited = kinds.find((kind) => isNoKind(kind) && !kind.startsWith('schedule:'));
   if (unlimited !== undefined) return `a limit for ${unlimited}, ${BUT_THE_KINDS}`;
   const twice = repeatedOf(kinds);
   if (twice !== undefined) return `two limits for ${twice}`;

@@ -1,8 +1,20 @@
+import type { Clock } from '../base/clock.ts';
 import { shown } from '../base/thrown.ts';
-import type { StateChange, StateValue } from '../store/event-store.ts';
+import type { Claim, ReminderChange, Settlement } from '../store/event-store.ts';
 import { type AsJson, checkName, type DeepReadonly, exactJsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 64 * 1024;
+const MOST_REMINDERS = 20;
+const MOST_DATA_BYTES = 8 * 1024;
+const YEAR_MS = 366 * 86_400_000;
+
+/** When a reminder is due. */
+export type ReminderTime =
+  | { readonly after: number; readonly at?: undefined }
+  | { readonly at: Date | number; readonly after?: undefined };
+
+/** What can be stored as JSON. */
+export type ResourceValue = string | number | boolean | object | null;
 
 /**
  * `ctx.state`: small JSON values by name, which the events of one media or channel leave for each other. The changes of
@@ -23,7 +35,7 @@ export interface ResourceState {
    * @throws TypeError if the name is not a string of 1 to 200 characters, or something in the value is not JSON, such as NaN or
    *   a Map; RangeError if names and values would take over 64 KB (65,536 bytes) together; Error if the handler has ended
    */
-  set(name: string, value: string | number | boolean | object | null): void;
+  set(name: string, value: ResourceValue): void;
   /**
    * Deletes the value under a name, if there is one.
    * @throws TypeError if the name is not a string of 1 to 200 characters; Error if the handler has ended
@@ -31,32 +43,41 @@ export interface ResourceState {
   delete(name: string): void;
 }
 
-/** The state of a resource during one run of a handler. @param before the state as the events before left it */
-export function runStateOf(resource: string, before: readonly StateValue[]) {
-  const stored = new Map(before.map(({ name, value }) => [name, value]));
+/**
+ * What a run of a handler leaves for later events of its resource: state, and reminders.
+ * @param before what the events before left
+ */
+export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders'>, clock: Clock) {
+  const { resource } = before;
+  const stored = new Map(before.state.map(({ name, value }) => [name, value]));
   const values = new Map(stored);
+  const names = new Set(before.reminders);
+  const reminders = new Map<string, ReminderChange>();
   let isOver = false;
 
-  const check = (name: string, mode: 'read' | 'write'): void => {
-    checkName('a value of ctx.state', name);
+  const check = (what: string, name: string, mode: 'read' | 'write'): void => {
+    checkName(what, name);
     if (isOver && mode === 'write')
-      throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ctx.state`);
+      throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ${what}`);
   };
+  const jsonOf = (what: string, value: unknown): string => {
+    try {
+      return exactJsonTextOf(value);
+    } catch (cause) {
+      throw new TypeError(`${what} cannot be stored: ${shown(cause)}`, { cause });
+    }
+  };
+  const VALUE = 'a value of ctx.state';
+  const REMINDER = 'a reminder';
   const state: ResourceState = {
     get(name) {
-      check(name, 'read');
+      check(VALUE, name, 'read');
       const json = values.get(name);
       return json === undefined ? undefined : JSON.parse(json);
     },
     set(name, value) {
-      let json: string;
-      check(name, 'write');
-      try {
-        json = exactJsonTextOf(value);
-      } catch (cause) {
-        const why = `the value "${name}" of ctx.state cannot be stored`;
-        throw new TypeError(`${why}: ${shown(cause)}`, { cause });
-      }
+      check(VALUE, name, 'write');
+      const json = jsonOf(`the value "${name}" of ctx.state`, value);
       const bytes = Buffer.byteLength([...new Map(values).set(name, json)].flat().join(''));
       if (bytes > MOST_BYTES)
         throw new RangeError(
@@ -66,18 +87,45 @@ export function runStateOf(resource: string, before: readonly StateValue[]) {
       values.set(name, json);
     },
     delete(name) {
-      check(name, 'write');
+      check(VALUE, name, 'write');
       values.delete(name);
     },
   };
   return {
     state,
+    remind(name: string, { after, at, data: value }: ReminderTime & { readonly data?: unknown }): void {
+      check(REMINDER, name, 'write');
+      const ahead = after ?? Number(at) - clock.now();
+      if ((after === undefined) === (at === undefined) || !(ahead <= YEAR_MS) || Number(after ?? 0) < 0)
+        throw new TypeError(
+          `the reminder "${name}" needs a time of at most a year ahead, either \`at\`, a Date, or \`after\`, in milliseconds, ` +
+            `and its options are ${shown({ after, at })}`,
+        );
+      const data = value === undefined ? undefined : jsonOf(`the data of the reminder "${name}"`, value);
+      const bytes = Buffer.byteLength(data ?? '');
+      if (bytes > MOST_DATA_BYTES)
+        throw new RangeError(
+          `the data of the reminder "${name}" takes ${bytes} bytes, and the most is ${MOST_DATA_BYTES} (8 KB)`,
+        );
+      if (names.add(name).size > MOST_REMINDERS && names.delete(name))
+        throw new RangeError(
+          `${resource} has ${MOST_REMINDERS} reminders, the most that it may have: forget one before "${name}" is set`,
+        );
+      const time = after === undefined ? { at: Math.floor(Number(at)) } : { afterMs: Math.ceil(after) };
+      reminders.set(name, { name, ...time, data });
+    },
+    forget(name: string): void {
+      check(REMINDER, name, 'write');
+      names.delete(name);
+      reminders.set(name, { name });
+    },
     /** Ends the run: the handler can change nothing any more. @returns the changes that it made */
-    end(): readonly StateChange[] {
+    end(): Pick<Settlement, 'state' | 'reminders'> {
       isOver = true;
-      return [...new Set([...stored.keys(), ...values.keys()])]
+      const changed = [...new Set([...stored.keys(), ...values.keys()])]
         .filter((name) => values.get(name) !== stored.get(name))
         .map((name) => ({ name, value: values.get(name) ?? null }));
+      return { state: changed, reminders: [...reminders.values()] };
     },
   };
 }

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
+import { type Kind, type Slot, slotOf, TOLD } from '../notification/kinds.ts';
 import { parsePayload } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim, StateChange } from '../store/event-store.ts';
+import type { Claim, Settlement } from '../store/event-store.ts';
 import type { DefinedApp, Handler, HandlerContext } from './handler.ts';
 import { type OnceOptions, onceOf } from './once.ts';
 import { parseReturned, type Returned } from './outcome.ts';
@@ -11,7 +12,8 @@ import { atWorkOn } from './process-guard.ts';
 import { runStateOf } from './resource-state.ts';
 
 /** Handlers, and what they share. */
-export interface RunningApp extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'limits' | 'onDead'> {
+export interface RunningApp
+  extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'schedule' | 'limits' | 'onDead'> {
   /** whose handlers these are; without it, those without a name */
   readonly subscriber?: string | undefined;
   /** the value of `ctx.app` */
@@ -33,11 +35,9 @@ export type Assignment = Omit<Claim, 'attempts' | 'askedAt'>;
 export type Lacking = Extract<Returned, { readonly type: 'skip' }> & { readonly lacks: string };
 type Other = 'dead' | 'timeout' | 'elsewhere';
 
-/** How a handler's run ended. */
-export type Run = (Returned | Lacking | { readonly type: Other; readonly reason: string }) & {
-  /** the changes that the handler made to the state of its resource */
-  readonly state?: readonly StateChange[] | undefined;
-};
+/** How a handler's run ended, with what it changed for its resource. */
+export type Run = (Returned | Lacking | { readonly type: Other; readonly reason: string }) &
+  Pick<Settlement, 'state' | 'reminders'>;
 
 /** How long after the abort of its signal the log warns of a handler that still runs. */
 const DEAF_MS = 5000;
@@ -56,38 +56,43 @@ export async function runHandler(
 ): Promise<Run> {
   const { app, clock, log } = options;
   if (event.body === '') return { type: 'dead', reason: 'invalid payload: its body was removed' };
-  const payload = parsePayload(JSON.parse(event.body));
+  const body = JSON.parse(event.body);
+  const payload = TOLD.includes(event.origin)
+    ? parsePayload(body)
+    : { type: 'own' as const, notification: body };
   if (payload.type === 'invalid') return { type: 'dead', reason: `invalid payload: ${payload.problem}` };
-  const name = payload.type === 'known' ? payload.notification.event : 'unknown';
+  const name = slotOf(event);
   // Each kind's handler takes that kind's notification; the table of kinds ties them together.
-  const handler = app.handlers[name] as Handler<unknown> | undefined;
+  const handler = (app.handlers as Readonly<Record<Slot, Handler<unknown> | undefined>>)[name];
   if (!handler) {
-    const what = payload.type === 'known' ? name : `unknown kind "${payload.kind}"`;
+    const what = name === 'unknown' ? `unknown kind "${event.kind}"` : name;
     const others = (!event.subscriber && app.subscribers) || {};
     const takers = Object.keys(others)
-      .filter((subscriber) => others[subscriber]?.handlers[name])
+      .filter((subscriber) => others[subscriber]?.handlers[name as Kind])
       .join(', ');
     const reason = takers ? `it is handled by subscriber ${takers}` : `no handler for ${what}`;
     return { type: 'skip', reason, lacks: name };
   }
   const steps = onceOf(event, abort.signal, options);
-  const { state, end: endState } = runStateOf(event.resource, event.state);
+  const { end: endState, ...leaving } = runStateOf(event, clock);
   const ctx: HandlerContext = {
     id: event.id,
     subscriber: event.subscriber,
     attempt: event.starts,
     replay: event.replays > 0,
+    origin: event.origin,
     late: event.late,
     receivedAt: new Date(event.receivedAt),
     now: () => clock.now(),
     signal: abort.signal,
     log,
     once: steps.once,
-    state,
+    ...leaving,
     statuses: app.statuses,
     app: app.value,
   };
-  const timeoutMs = options.config.HANDLER_TIMEOUT_MS;
+  const { timeoutMs = options.config.HANDLER_TIMEOUT_MS } =
+    (event.origin === 'schedule' && app.schedule?.[body.name]) || {};
   let overdue: string | undefined;
   let cancel = clock.after(timeoutMs, () => {
     overdue = `the handler took longer than ${timeoutMs} ms`;
@@ -110,7 +115,7 @@ export async function runHandler(
   if (ended.type === 'error') return ended;
   const unawaited = `the handler returned while ${open.join(', ')} of ctx.once still ran: await each ctx.once`;
   if (open.length > 0) return { type: 'error', reason: unawaited };
-  return { ...ended, state: changes };
+  return { ...ended, ...changes };
 }
 
 /** Aborts a handler's signal. The listeners of the signal, and the errors that they throw, are the handler's. */

@@ -25,17 +25,17 @@ export function endingOf(
   policy: RetryPolicy,
   now: number,
 ): Ending {
-  const { state } = run;
+  const left = { state: run.state, reminders: run.reminders };
   switch (run.type) {
     case 'handled':
-      return { status: 'handled', outcome: 'handled', state, counts: true };
+      return { status: 'handled', outcome: 'handled', ...left, counts: true };
     case 'skip':
-      return { status: 'skipped', outcome: 'skipped', error: run.reason, state, counts: true };
+      return { status: 'skipped', outcome: 'skipped', error: run.reason, ...left, counts: true };
     case 'fail':
     case 'dead':
-      return { status: 'dead', outcome: 'failed', error: run.reason, state, counts: true };
+      return { status: 'dead', outcome: 'failed', error: run.reason, ...left, counts: true };
     case 'retry': {
-      const asked = { outcome: 'retry', state, counts: false } as const;
+      const asked = { outcome: 'retry', ...left, counts: false } as const;
       if (askedAt !== undefined && now - askedAt >= LONGEST_AFTER_MS)
         return { ...asked, status: 'dead', error: `it has asked to come back for 30 days: ${run.reason}` };
       const afterMs = run.after ?? pauseMs(starts, policy);

@@ -1,13 +1,24 @@
 import { kindNames } from '../notification/kinds.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
-import type { Handlers } from './handler.ts';
+import { type Handlers, type Subscriber, schedulesOf } from './handler.ts';
 import type { RunningApp } from './run-handler.ts';
 
 /** The apps to run: the handlers without a name, and each subscriber with its own. */
 export function appsOf<A extends RunningApp>(app: A): (A & { readonly subscriber: string })[] {
-  const all = Object.entries({ '': app, ...app.subscribers });
-  return all.map(([subscriber, { handlers, limits }]) => ({ ...app, subscriber, handlers, limits }));
+  const ticks = Object.entries(app.schedule ?? {}).map(([name, { run }]) => [`schedule:${name}`, run]);
+  const main: Subscriber & Pick<RunningApp, 'schedule'> = {
+    ...app,
+    handlers: { ...app.handlers, ...Object.fromEntries(ticks) },
+  };
+  const all = Object.entries({ '': main, ...app.subscribers });
+  return all.map(([subscriber, { handlers, limits, schedule }]) => ({
+    ...app,
+    subscriber,
+    handlers,
+    limits,
+    schedule,
+  }));
 }
 
 /** The kinds that nobody has a handler for. */
@@ -33,10 +44,12 @@ export async function dispatchersOf({ app, ...options }: DispatcherOptions) {
   for (const one of appsOf(app)) {
     const { subscriber, handlers } = one;
     const slots = slotsOf(handlers);
-    if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: slots });
+    const sent = slots.filter((slot) => slot !== 'reminder');
+    if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: sent });
     all.push(new Dispatcher({ ...options, app: one }));
     kinds.push(...slots.map((slot) => ofSubscriber(slot, subscriber)));
   }
+  await options.store.queue.schedule({ list: schedulesOf(app) });
   return { ...together(all), kinds };
 }
 

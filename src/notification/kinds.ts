@@ -32,12 +32,18 @@ export function isKind(name: unknown): name is Kind {
   return typeof name === 'string' && Object.hasOwn(KINDS, name);
 }
 
-/** The name of a handler: `unknown` takes the kinds that are not in the list. */
-export type Slot = Kind | 'unknown';
+/** Where an event comes from. The kit makes those of a `reminder` and of a `schedule` itself. */
+export type Origin = 'notification' | 'import' | 'reconciled' | 'reminder' | 'schedule';
 
-/** Which handler takes a kind. */
-export function slotOf(kind: string): Slot {
-  return isKind(kind) ? kind : 'unknown';
+/** The origins of events that tell what happened at the provider. */
+export const TOLD: readonly Origin[] = ['notification', 'import', 'reconciled'];
+
+/** The name of a handler: `unknown` takes the kinds that are not in the list, and each schedule has its own. */
+export type Slot = Kind | 'unknown' | 'reminder' | `schedule:${string}`;
+
+/** Which handler takes an event. A provider's kind may be named like one of the kit's. */
+export function slotOf({ kind, origin = 'notification' }: { kind: string; origin?: Origin }): Slot {
+  return isKind(kind) || !TOLD.includes(origin) ? (kind as Slot) : 'unknown';
 }
 
 /** All groups of kinds. */
@@ -48,7 +54,7 @@ export const groupNames: readonly string[] = [...new Set(kindNames.map((kind) =>
  * means notifications that name no kind. Undefined for any other text.
  */
 export function kindsMeant(text: string): readonly string[] | undefined {
-  if (isKind(text)) return [text];
+  if (isKind(text) || /^(reminder$|schedule:)/.test(text)) return [text];
   if (groupNames.includes(text)) return kindNames.filter((kind) => KINDS[kind].group === text);
   const [, unknown] = /^unknown:(.*)$/s.exec(text) ?? [];
   return unknown === undefined ? undefined : [unknown];
@@ -56,5 +62,6 @@ export function kindsMeant(text: string): readonly string[] | undefined {
 
 /** The filter that means a kind, whatever its name. */
 export function filterOfKind(kind: string): string {
-  return isKind(kind) || (kind !== '' && kindsMeant(kind) === undefined) ? kind : `unknown:${kind}`;
+  const [meant = kind] = kindsMeant(kind) ?? [];
+  return kind !== '' && meant === kind ? kind : `unknown:${kind}`;
 }

@@ -35,6 +35,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   attempts: ['event', 'lease'],
   steps: ['event', 'name'],
   state: ['subscriber', 'resource', 'name'],
+  reminders: ['subscriber', 'resource', 'name'],
   subscribers: ['name'],
   channels: ['resource'],
   quarantine: ['seq'],

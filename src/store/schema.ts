@@ -11,6 +11,9 @@ export const READY = "status = 'pending' AND next_at IS NULL";
  */
 export const OF = 'subscriber = CAST($subscriber AS text)';
 
+/** Whether an event is a reminder that came due, or a tick of a schedule: nobody has sent it. */
+export const IS_OWN = "origin IN ('reminder', 'schedule')";
+
 /** Whether an entry of the quarantine names a webhook that has, or had, a secret. */
 export const IS_OURS = 'webhook_id IN (SELECT webhook_id FROM secrets)';
 
@@ -49,7 +52,8 @@ export function versionProblem(name: string, version: number): string | undefine
 export const migrations: readonly ((d: Dialect) => string)[] = [
   (d) => `
 CREATE TABLE events (
-  seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, subscriber text ${d.bytes} NOT NULL DEFAULT '', kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
+  seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, subscriber text ${d.bytes} NOT NULL DEFAULT '',
+  origin text NOT NULL DEFAULT 'notification', kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
   resource text ${d.bytes} NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text, request text,
   deliveries int NOT NULL DEFAULT 1, last_delivery_at bigint NOT NULL,
   status text NOT NULL DEFAULT 'pending', next_at bigint, held_by bigint,
@@ -62,6 +66,7 @@ CREATE INDEX events_other ON events (subscriber, resource, event_time, seq) WHER
 CREATE INDEX events_dead ON events (seq) WHERE status = 'dead';
 CREATE INDEX events_failed ON events (seq) WHERE waiting = 'failed';
 CREATE INDEX events_suspect ON events (subscriber, next_at) WHERE crashes >= 2 AND status = 'pending';
+CREATE INDEX events_own ON events (subscriber, resource) WHERE ${IS_OWN} AND status = 'pending';
 CREATE INDEX events_full ON events (ended_at) WHERE ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead';
 CREATE TABLE lanes (
   subscriber text ${d.bytes} NOT NULL DEFAULT '', resource text ${d.bytes} NOT NULL, ready_at bigint NOT NULL,
@@ -78,6 +83,10 @@ CREATE TABLE steps (event bigint NOT NULL, name text ${d.bytes} NOT NULL, result
 CREATE TABLE state (
   subscriber text ${d.bytes} NOT NULL DEFAULT '', resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL,
   value text NOT NULL, PRIMARY KEY (subscriber, resource, name));
+CREATE TABLE reminders (
+  subscriber text ${d.bytes} NOT NULL DEFAULT '', resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL, due_at bigint NOT NULL,
+  set_at bigint NOT NULL, set_by bigint, replay int, start int, data text, PRIMARY KEY (subscriber, resource, name));
+CREATE INDEX reminders_due ON reminders (subscriber, due_at);
 CREATE TABLE subscribers (name text ${d.bytes} PRIMARY KEY, place bigint, kinds text NOT NULL);
 CREATE TABLE channels (
   resource text ${d.bytes} PRIMARY KEY, site_id text NOT NULL, state text NOT NULL, since bigint NOT NULL, event text NOT NULL);

@@ -1,3 +1,5 @@
+import { type Origin, TOLD } from '../notification/kinds.ts';
+
 declare const brand: unique symbol;
 
 /** The name of an event, the same in every database and process: its time and the start of its digest. */
@@ -47,10 +49,22 @@ export type Status = (typeof STATUSES)[number];
  */
 export const WAITING = ['asked', 'failed'] as const;
 
-/** Which events a replay takes: of pending ones those that failed, unless it says otherwise. What asked to come back has its time. */
-export const toReplay = <F extends { status?: string | undefined; waiting?: string | undefined }>(
-  filter: F,
-): F => (filter.status === 'pending' ? { ...filter, waiting: filter.waiting ?? 'failed' } : filter);
+/**
+ * Which events a replay takes: of pending ones those that failed, unless it says otherwise, as what asked to come back has its time; and no
+ * reminders and ticks, unless it names their kind.
+ */
+export function toReplay<F extends ReplayFilter>(filter: F) {
+  const isOpen = filter.ids === undefined && filter.kind === undefined;
+  const waiting = filter.waiting ?? (filter.status === 'pending' ? 'failed' : undefined);
+  return { ...filter, waiting, origins: isOpen ? TOLD : undefined };
+}
+
+interface ReplayFilter {
+  readonly status?: Status | undefined;
+  readonly waiting?: StoredEvent['waiting'];
+  readonly ids?: readonly string[] | undefined;
+  readonly kind?: string | readonly string[] | undefined;
+}
 
 /** The name of a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
 export const RESOURCE = /^(media|channel|event):./s;
@@ -82,8 +96,16 @@ export function lineOf({ starts: attempt, ...event }: Named & Partial<Pick<Store
   return { event: id, kind, resource, site, webhook, request, attempt };
 }
 
+/** A schedule of an app. */
+export interface Scheduled {
+  readonly name: string;
+  /** when it comes, as JSON: a Spec */
+  readonly spec: string;
+}
+
 /** An event as stored. Times are milliseconds since the epoch. */
 export interface StoredEvent extends Omit<VerifiedNotification, 'body'>, Of {
+  readonly origin: Origin;
   /** its number in the order in which events were received */
   readonly seq: number;
   /** undefined after retention has removed it */
@@ -113,7 +135,7 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'body'>, Of {
 export interface Claim
   extends Named,
     Of,
-    Pick<StoredEvent, 'seq' | 'receivedAt' | 'starts' | 'attempts' | 'replays'> {
+    Pick<StoredEvent, 'seq' | 'origin' | 'receivedAt' | 'starts' | 'attempts' | 'replays'> {
   /** the name of the lease: no other claim ever has it. `starts` counts this start, `attempts` does not yet */
   readonly lease: string;
   /** empty if retention has removed it */
@@ -121,6 +143,8 @@ export interface Claim
   readonly late: boolean;
   /** the state of its resource, in the order of names */
   readonly state: readonly StateValue[];
+  /** the names of the reminders that are set for its resource */
+  readonly reminders: readonly string[];
   /** when a handler first asked to come back in this life of the event; undefined if none did */
   readonly askedAt: number | undefined;
 }
@@ -162,6 +186,8 @@ export interface Settlement {
   readonly afterMs?: number | undefined;
   /** changes the state of the resource in the same commit */
   readonly state?: readonly StateChange[] | undefined;
+  /** sets and forgets reminders of the resource in the same commit */
+  readonly reminders?: readonly ReminderChange[] | undefined;
   /** whether the start counts against the budget of retries */
   readonly counts: boolean;
   /** when the handler began, milliseconds since the epoch */
@@ -179,6 +205,14 @@ export interface StateValue {
 
 /** A change of the state of a resource: JSON, or null to delete the name. */
 export type StateChange = { readonly name: string; readonly value: string | null };
+
+/** A reminder that is set, for a time (`at`) or for so long after the commit, with data as JSON; without either, it is forgotten. */
+export interface ReminderChange {
+  readonly name: string;
+  readonly at?: number | undefined;
+  readonly afterMs?: number | undefined;
+  readonly data?: string | undefined;
+}
 
 /** A finished step of `ctx.once`. */
 export interface DoneStep {

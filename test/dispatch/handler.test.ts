@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { combineHandlers, defineHandlers } from '../../src/dispatch/handler.ts';
 import { fail, parseReturned, retry, skip } from '../../src/dispatch/outcome.ts';
 import { runStateOf } from '../../src/dispatch/resource-state.ts';
@@ -71,7 +72,7 @@ const MOST_BYTES = 65_536;
 
 /** What comes back of a value, or the error with which it is refused. */
 function kept(value: unknown): unknown {
-  const { state } = runStateOf(RESOURCE, []);
+  const { state } = runStateOf({ resource: RESOURCE, state: [], reminders: [] }, systemClock);
   try {
     state.set('value', value as object);
     return state.get('value');
@@ -109,14 +110,14 @@ test.each<[string, unknown]>([
 });
 
 test('a copy is stored, and every get gives another one', () => {
-  const { state, end } = runStateOf(RESOURCE, []);
+  const { state, end } = runStateOf({ resource: RESOURCE, state: [], reminders: [] }, systemClock);
   const value = { list: [1] };
   state.set('a', value);
   value.list.push(2);
   // @ts-expect-error what get gives is readonly
   state.get<typeof value>('a')?.list.push(3);
   expect(state.get('a')).toEqual({ list: [1] });
-  expect(end()).toEqual([{ name: 'a', value: '{"list":[1]}' }]);
+  expect(end().state).toEqual([{ name: 'a', value: '{"list":[1]}' }]);
 });
 
 test('only what changed is stored, in the end, and nothing can be changed after it', () => {
@@ -125,13 +126,13 @@ test('only what changed is stored, in the end, and nothing can be changed after 
     { name: 'b', value: '2' },
     { name: '__proto__', value: '3' },
   ];
-  const { state, end } = runStateOf(RESOURCE, before);
+  const { state, end } = runStateOf({ resource: RESOURCE, state: before, reminders: [] }, systemClock);
   state.set('a', 7);
   state.set('a', 1);
   state.delete('b');
   state.set('c', null);
   expect(state.get('__proto__')).toBe(3);
-  expect(end()).toEqual([
+  expect(end().state).toEqual([
     { name: 'b', value: null },
     { name: 'c', value: 'null' },
   ]);
@@ -140,14 +141,17 @@ test('only what changed is stored, in the end, and nothing can be changed after 
 });
 
 test.each(['', 'x'.repeat(201), 42, undefined, '\ud800', 'a\0b'])('the name %j is refused', (name) => {
-  const { state } = runStateOf(RESOURCE, []);
+  const { state } = runStateOf({ resource: RESOURCE, state: [], reminders: [] }, systemClock);
   const given = name as string;
   for (const work of [() => state.get(given), () => state.set(given, 1), () => state.delete(given)])
     expect(work).toThrow(/the name of a value of ctx.state must be a string of 1 to 200 characters/);
 });
 
 test('a resource takes 64 KB, names included, and not a byte more; what is deleted or replaced makes room again', () => {
-  const { state } = runStateOf(RESOURCE, [{ name: 'other', value: '1' }]); // six bytes
+  const { state } = runStateOf(
+    { resource: RESOURCE, state: [{ name: 'other', value: '1' }], reminders: [] },
+    systemClock,
+  ); // six bytes
   const room = MOST_BYTES - 6 - 2 - 2; // the name é and two quotation marks
   expect(() => state.set('é', 'x'.repeat(room + 1))).toThrow(RangeError);
   state.set('é', 'x'.repeat(room));

@@ -32,12 +32,12 @@ afterEach(() => {
 
 /** The indexes through which each statement that matches must go. */
 const EXPECTED: readonly (readonly [RegExp, string])[] = [
-  [/AS is_behind/, 'events_waiting lanes_free lanes_until subscribers_pkey'],
+  [/AS is_behind/, 'events_waiting lanes_free lanes_until reminders_due subscribers_pkey'],
   [/^SELECT seq, resource, received_at FROM events WHERE subscriber = .+? AND held_by = /, 'events_waiting'],
   [/^SELECT resource FROM lanes\s+WHERE subscriber = .+? AND lease IS NULL/, 'lanes_free'],
   [/^UPDATE lanes SET\s+lease = r/, 'events_ready lanes_pkey meta_pkey'],
-  [/^SELECT\s+events.seq AS seq, id, subscriber, kind, resource/, 'events_handled events_pkey'],
-  [/^SELECT state.resource/, 'state_pkey'],
+  [/^SELECT\s+events.seq AS seq, id, subscriber, origin, kind, resource/, 'events_handled events_pkey'],
+  [/^SELECT state.resource/, 'reminders_pkey state_pkey'],
   [/^SELECT resource, lease, owner, .* WHERE resource = ANY/s, 'lanes_pkey'],
   [/^SELECT seq FROM events WHERE seq = ANY/, 'events_pkey'],
   [/^UPDATE events SET\s+status = r/, 'events_pkey'],
@@ -67,6 +67,10 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT events.seq AS seq, kind,\s.* WHERE seq >/s, 'events_id_key events_pkey'],
   [/^SELECT events.seq AS seq, kind,\s.* WHERE events.seq = ANY/s, 'events_id_key events_pkey'],
   [/^INSERT INTO events \(id, subscriber/, 'events_pkey'],
+  [/^SELECT resource, name, due_at/, 'reminders_due'],
+  [/^DELETE FROM reminders USING/, 'reminders_pkey'],
+  [/^SELECT seq, origin, body/, 'events_own'],
+  [/^SELECT events.seq AS seq, id, site_id/, 'events_pkey'],
   [/^UPDATE subscribers/, 'subscribers_pkey'],
 ];
 
@@ -100,7 +104,7 @@ onPostgres('every statement', (stage) => {
     await z.end();
     const found = new Map<RegExp, string[]>();
     for (const [text, plan] of plans) {
-      expect(plan).not.toMatch(/Seq Scan on (events|lanes|attempts|state|steps)\b/);
+      expect(plan).not.toMatch(/Seq Scan on (events|lanes|attempts|state|steps|reminders)\b/);
       const [pattern] = EXPECTED.find(([statement]) => statement.test(text)) ?? [];
       const indexes = [
         ...new Set(Array.from(plan.matchAll(/(?:using|Index Scan on) (\w+)/g), ([, name]) => name)),
@@ -137,9 +141,13 @@ onSqlite('every statement', (stage) => {
     }
     raw.close();
     expect(plans.size).toBeGreaterThan(EXPECTED.length);
-    expect([...plans.values()].join('\n')).not.toMatch(/SCAN (events|lanes|attempts|state|steps|e)$/m);
+    expect([...plans.values()].join('\n')).not.toMatch(
+      /SCAN (events|lanes|attempts|state|steps|reminders|e)$/m,
+    );
   });
 });
+
+const REMINDERS = [{ name: 'close', afterMs: 0 }, { name: 'gone' }];
 
 /** Each operation that acks or handlers wait for, with something to do. */
 async function everything(stage: Stage, store: EventStore): Promise<void> {
@@ -153,7 +161,10 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   for (const claim of claims.slice(0, 1))
     await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '1' } });
   const ends = claims.map((claim, n) =>
-    store.queue.settle(claim, n % 2 ? FAILED : { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
+    store.queue.settle(
+      claim,
+      n % 2 ? FAILED : { ...HANDLED, state: [{ name: 'k', value: '1' }], reminders: REMINDERS },
+    ),
   );
   await Promise.all(ends);
   await stage.sql(SUSPECTS);
@@ -172,6 +183,8 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   await store.queue.wake({ subscriber: 'search' });
   await store.queue.work({ subscriber: 'search' });
   await store.queue.removeSubscriber('mail');
+  await store.queue.schedule({ list: [{ name: 'often', spec: '{"every":1000}' }] });
+  await store.queue.comeDue({ schedules: [] });
   await store.queue.prune({ before: Date.now() * 2, limit: 5 });
   await store.queue.sweep();
 }

@@ -102,6 +102,7 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
       await database.sql(
         `UPDATE events SET next_at = next_at - ${ms}, held_by = held_by - ${ms} WHERE next_at IS NOT NULL`,
       );
+      await database.sql(`UPDATE reminders SET due_at = due_at - ${ms}`);
       await database.sql(`UPDATE lanes SET until = until - ${ms} WHERE lease IS NOT NULL`);
       const renewed = `(value::jsonb->>'renewedAt')::bigint - ${ms}`;
       const earlier = `(value::jsonb || jsonb_build_object('renewedAt', ${renewed}))::text`;
@@ -111,7 +112,9 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
 }
 
 const TABLES =
-  'events lanes attempts steps state subscribers channels secrets quarantine stats instances'.split(' ');
+  'events lanes attempts steps state reminders subscribers channels secrets quarantine stats instances'.split(
+    ' ',
+  );
 
 async function emptied({ sql }: Database, kind: Kind): Promise<void> {
   for (const table of TABLES) await sql(`DELETE FROM ${table}`);

@@ -367,7 +367,7 @@ onEachEngine('an app without subscribers', (stage) => {
       const all = await stage.sql<Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 1`);
       return all.map(({ subscriber: _, lease, until, ...row }) => Object.values(row).join(' '));
     };
-    const named = 'media_available webhook1 site1 media:one';
+    const named = 'notification media_available webhook1 site1 media:one';
     expect(await rows('events')).toEqual([
       `1 ${one?.id} ${named} ${NOON + 1000} ${at} ${one?.body}  1 ${at} pending   1 1 0  0  0 Error: no  `,
       `2 ${two?.id} ${named} ${NOON + 2000} ${at} ${two?.body}  1 ${at} handled   1 1 0  0  0  ${NOON + 3} ${NOON + 3}`,

@@ -410,7 +410,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: ctx.state is stored with a retry as well': {
     file: 'src/dispatch/settlement.ts',
-    original: "{ outcome: 'retry', state, counts: false }",
+    original: "{ outcome: 'retry', ...left, counts: false }",
     mutant: "{ outcome: 'retry', counts: false }",
     noticedBy: 'test/dispatch/retries.test.ts: what a handler sets in ctx.state',
   },
@@ -489,8 +489,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'retries: retry() uses up no attempt': {
     file: 'src/dispatch/settlement.ts',
-    original: "{ outcome: 'retry', state, counts: false }",
-    mutant: "{ outcome: 'retry', state, counts: true }",
+    original: "{ outcome: 'retry', ...left, counts: false }",
+    mutant: "{ outcome: 'retry', ...left, counts: true }",
     noticedBy: 'test/dispatch/retries.test.ts: uses up no attempt, but counts as a start',
   },
   'bulk verbs: no event of a replay is ready before all are reset (7)': {
@@ -739,8 +739,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'told: a replay of pending events leaves those alone that asked to come back': {
     file: 'src/store/stored.ts',
-    original: "waiting: filter.waiting ?? 'failed'",
-    mutant: 'waiting: filter.waiting',
+    original: "(filter.status === 'pending' ? 'failed' : undefined)",
+    mutant: 'undefined',
     noticedBy: 'test/scenarios/asked-or-failed.test.ts: does not fail',
   },
   'told: what was skipped while another instance had its handler': {
@@ -902,8 +902,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'subscribers: a claim has the state of its own': {
     file: 'src/store/queue/claim.ts',
-    original: ' AND state.subscriber = $subscriber',
-    mutant: '',
+    original: ` AND \${table}.subscriber = $subscriber`,
+    mutant: ``,
     noticedBy: 'test/store/subscribers.test.ts: state, late and end of its own',
   },
   'subscribers: a settlement locks no lane of another': {

@@ -222,7 +222,8 @@ export const runs = (subscriber: string) => (one: Instance) =>
  */
 async function skippedAmiss(store: EventStore, subscriber: string, all: readonly Instance[]) {
   const lives = all.filter(runs(subscriber));
-  const has = (kind: string) => (one: Instance) => one.kinds.includes(ofSubscriber(slotOf(kind), subscriber));
+  const has = (kind: string) => (one: Instance) =>
+    one.kinds.includes(ofSubscriber(slotOf({ kind }), subscriber));
   const living = lives.filter(({ state }) => state === 'live');
   const own = living.flatMap(({ kinds }) => kinds).filter((slot) => subscriberOf(slot) === subscriber);
   const uneven = own.flatMap((slot) => slot.split('@')[0] ?? []).filter((kind) => !lives.every(has(kind)));
@@ -236,7 +237,7 @@ async function skippedAmiss(store: EventStore, subscriber: string, all: readonly
   const events = searched.events.filter(({ kind, handledAt = 0 }) => {
     const lived = ({ startedAt, seenAt }: Instance) =>
       startedAt + HEARD_MS < handledAt && handledAt < seenAt + HEARD_MS;
-    return kinds.includes(slotOf(kind)) && lives.filter(has(kind)).some(lived);
+    return kinds.includes(slotOf({ kind })) && lives.filter(has(kind)).some(lived);
   });
   const [first] = events;
   if (!first) return [];
@@ -244,7 +245,7 @@ async function skippedAmiss(store: EventStore, subscriber: string, all: readonly
     subscriber,
     events: events.length,
     hasMore: searched.next !== undefined,
-    kinds: [...new Set(events.map(({ kind }) => slotOf(kind)))],
+    kinds: [...new Set(events.map(({ kind }) => slotOf({ kind })))],
     having: living.find(has(first.kind))?.name,
     lacking: lives.find((one) => !has(first.kind)(one))?.name,
     since: isoOrNull(Math.min(...events.map(({ eventTime }) => eventTime)) || undefined),

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import type * as prom from 'prom-client';
-import { slotOf } from '../../notification/kinds.ts';
 import type { HandlerRun } from '../../observer.ts';
 import { type Result, results } from './request-results.ts';
 
@@ -43,7 +42,7 @@ export class Metrics {
   }
 
   ran({ kind, outcome, subscriber, ms }: HandlerRun): void {
-    this.#handler.observe({ kind: slotOf(kind), outcome, ...(subscriber && { subscriber }) }, ms / 1000);
+    this.#handler.observe({ kind, outcome, ...(subscriber && { subscriber }) }, ms / 1000);
   }
 
   committed(ms: number): void {

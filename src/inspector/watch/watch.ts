@@ -68,7 +68,8 @@ export class Watch implements Observer {
     const result = resultOf(answer);
     this.metrics.answered(result, answer.ms);
     if (answer.recorded) {
-      this.#count(answer.recorded.status, answer.ms, answer.kind);
+      // Senders may name any kind, and each would have rows of its own.
+      this.#count(answer.recorded.status, answer.ms, slotOf(answer));
       this.#accepted.set(answer.webhookId, now);
     } else if (isRejection(result)) {
       const { webhookId, refusal } = answer;
@@ -151,12 +152,10 @@ export class Watch implements Observer {
     }
   }
 
-  #count(result: Counter, ms: number, kind?: string, subscriber = ''): void {
+  #count(result: Counter, ms: number, kind = '', subscriber = ''): void {
     const now = this.#clock.now();
-    // Senders may name any kind, and each would have rows of its own.
-    const known = kind === undefined ? '' : slotOf(kind);
     const minute = now - (now % MINUTE_MS);
-    this.#addCounted({ minute, subscriber, kind: known, result, count: 1, ms, slowest: ms });
+    this.#addCounted({ minute, subscriber, kind, result, count: 1, ms, slowest: ms });
   }
 
   #addCounted(more: Counted): void {

@@ -30,13 +30,17 @@ export function claimOperations(d: Dialect) {
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
     WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
   const leased = d.rows('seq bigint, lease text');
-  const read = `SELECT events.seq AS seq, id, subscriber, kind, resource, site_id, webhook_id, request, received_at, body,
+  const read = `SELECT events.seq AS seq, id, subscriber, origin, kind, resource, site_id, webhook_id, request, received_at, body,
     starts + 1 AS starts, attempts, replays, asked_at, ${leased.lease} AS lease, ${late}
     FROM ${leased.beside}events WHERE ${leased.is('events.seq')}`;
   const byLane = d.rows('resource text');
   const keepLate = `UPDATE lanes SET late = 1 ${byLane.from} WHERE ${isLane(byLane)}`;
-  const states = `SELECT state.resource AS resource, name, value FROM ${byLane.beside}state
-    WHERE ${byLane.is('state.resource')} AND state.subscriber = $subscriber`;
+  const left = (
+    table: string,
+    value: string,
+  ) => `SELECT ${table}.resource AS resource, name, ${value} AS value FROM ${byLane.beside}${table}
+    WHERE ${byLane.is(`${table}.resource`)} AND ${table}.subscriber = $subscriber`;
+  const states = `${left('state', 'value')} UNION ALL ${left('reminders', 'NULL')} AND name <> ''`;
 
   const lock = d.hasLocks && lockLanes(d);
   const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${leases.from}
@@ -75,7 +79,7 @@ export function claimOperations(d: Dialect) {
       const empty = leased.filter(({ seq }) => seq === undefined);
       const rows = await db.each<ClaimRow>(read, picked);
       const over = limits.flatMap(({ kinds, room, newest: last }, index) => {
-        const own = rows.filter(({ kind }) => kinds.includes(slotOf(kind)));
+        const own = rows.filter((row) => kinds.includes(slotOf(row)));
         const rest = inOrder(own, 'receivedAt').slice(
           Math.max(0, room - last),
           Math.max(0, own.length - last),
@@ -86,11 +90,13 @@ export function claimOperations(d: Dialect) {
       const events = rows.filter(({ resource }) => !over.some((lane) => lane.resource === resource));
       const late = events.filter((event) => event.late === 1);
       await db.each(keepLate, late, lease);
-      const values = await db.each<StateValue & Lane>(states, events, lease);
-      const stateOf = Map.groupBy(inOrder(values, 'name'), ({ resource }) => resource);
+      const values = await db.each<Left>(states, events, lease);
+      const leftOf = Map.groupBy(inOrder(values, 'name'), ({ resource }) => resource);
       const claims = events.map((event): Claim => {
-        const state = stateOf.get(event.resource)?.map(({ name, value }) => ({ name, value })) ?? [];
-        return { ...event, body: event.body ?? '', late: event.late === 1, state };
+        const own = leftOf.get(event.resource) ?? [];
+        const state = own.flatMap(({ name, value }) => (value === undefined ? [] : { name, value }));
+        const reminders = own.flatMap(({ name, value }) => (value === undefined ? name : []));
+        return { ...event, body: event.body ?? '', late: event.late === 1, state, reminders };
       });
       return { claims, hasMore: leased.length === oldest + newest };
     },
@@ -118,4 +124,7 @@ export function claimOperations(d: Dialect) {
   };
 }
 
-type ClaimRow = Omit<Claim, 'late' | 'state'> & { readonly late: number };
+/** A value that events of a lane left, or the name of a reminder. */
+type Left = Lane & Pick<StateValue, 'name'> & Partial<StateValue>;
+
+type ClaimRow = Omit<Claim, 'late' | 'state' | 'reminders'> & { readonly late: number };

@@ -1,5 +1,6 @@
 import { slotOf } from '../../notification/kinds.ts';
 import type { Db, Dialect } from '../dialect.ts';
+import { IS_OWN } from '../schema.ts';
 import type { EventId, Of } from '../stored.ts';
 import { searchReads } from './lists/search.ts';
 import { type Chosen, type Due, type Held, WAVE } from './reset.ts';
@@ -24,14 +25,15 @@ export function fanOutOperations(d: Dialect) {
   const lockCursor = `${cursor} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
   const add = "INSERT INTO subscribers (name, kinds) VALUES ($subscriber, '') ON CONFLICT (name) DO NOTHING";
   const move = 'UPDATE subscribers SET place = $place, kinds = $kinds WHERE name = $subscriber';
+  const forget = 'DELETE FROM reminders WHERE subscriber = $subscriber';
   const remove = `UPDATE subscribers SET place = NULL, kinds = '' WHERE name = $subscriber AND place IS NOT NULL RETURNING name`;
   const bySeq = d.rows('seq bigint');
   const own = "events.id || '@' || CAST($subscriber AS text)";
   // Gone: retention has emptied it, and the subscriber has no event of it.
   const source = `events.seq AS seq, kind,
     CASE WHEN body IS NULL AND (SELECT o.seq FROM events o WHERE o.id = ${own}) IS NULL THEN 1 ELSE 0 END AS is_gone`;
-  const next = `SELECT ${source} FROM events WHERE seq > $place AND seq <= $last AND subscriber = '' ORDER BY seq LIMIT ${WAVE}`;
-  const chosen = `SELECT ${source} FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND subscriber = ''`;
+  const next = `SELECT ${source} FROM events WHERE seq > $place AND seq <= $last AND subscriber = '' AND NOT ${IS_OWN} ORDER BY seq LIMIT ${WAVE}`;
+  const chosen = `SELECT ${source} FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND subscriber = '' AND NOT ${IS_OWN}`;
   // What a start that did not come to its end has made and not released is taken over by the next one.
   // Those of the past have been asked for, so that nobody is told how old they are: asked_at is set as by a handler that asks.
   const held = 'CAST($held_by AS bigint)';
@@ -53,7 +55,7 @@ export function fanOutOperations(d: Dialect) {
   ) => {
     const slots = new Set(kinds.split(','));
     // A later version of the kit may know the kind by its name.
-    const wanted = sources.filter(({ kind }) => slots.has(slotOf(kind)) || slots.has(kind));
+    const wanted = sources.filter(({ kind }) => slots.has(slotOf({ kind })) || slots.has(kind));
     const made = await db.each<Due & { readonly id: EventId }>(make, wanted, params);
     return { made, pruned: wanted.filter(({ isGone }) => isGone === 1).length };
   };
@@ -95,7 +97,10 @@ export function fanOutOperations(d: Dialect) {
       return { ids: made.map(({ id }) => id), pruned };
     },
 
-    /** Gives a subscriber no further events. @returns whether it was there */
-    unsubscribe: async (db: Db, of: Of): Promise<boolean> => (await db.all(remove, of)).length > 0,
+    /** Gives a subscriber no further events, and forgets its reminders. @returns whether it was there */
+    async unsubscribe(db: Db, of: Of): Promise<boolean> {
+      await db.all(forget, of);
+      return (await db.all(remove, of)).length > 0;
+    },
   };
 }

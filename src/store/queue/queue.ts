@@ -9,6 +9,7 @@ import { eventReads } from './lists/events.ts';
 import type { EventFilter } from './lists/types.ts';
 import { pruneOperations } from './prune.ts';
 import { type Arrival, recordOperations } from './record.ts';
+import { reminderOperations } from './reminders.ts';
 import { type Chosen, type Held, HOLD_MS, resetOperations, WAVE } from './reset.ts';
 import { type Settled, type Settling, settleOperations } from './settle.ts';
 import { wakeOperations } from './wake.ts';
@@ -22,6 +23,7 @@ export const queueOperations = (d: Dialect) => ({
   ...resetOperations(d),
   ...fanOutOperations(d),
   ...pruneOperations(d),
+  ...reminderOperations(d),
 });
 
 export interface Recorded {

@@ -70,8 +70,11 @@ export function resetOperations(d: Dialect) {
       RETURNING events.seq AS event, events.id`;
   const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, waiting = NULL, last_error = $reason,
       ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
-    RETURNING events.id`;
+    RETURNING events.seq AS event, events.id, events.resource`;
   const byEvent = d.rows('event bigint');
+  const setBy = d.rows('resource text, event bigint');
+  const forgetReminders = `DELETE FROM reminders ${setBy.using} WHERE ${setBy.is('reminders.resource')} AND subscriber = $subscriber
+    AND set_by = ${setBy.event}`;
   const forgetSteps = `DELETE FROM steps ${byEvent.using} WHERE ${byEvent.is('steps.event')}`;
 
   return {
@@ -92,10 +95,16 @@ export function resetOperations(d: Dialect) {
       return { events, running };
     },
 
-    /** Ends pending and dead events for good, but for those that a lane runs. The next claim closes a lane with nothing ready. */
+    /** Ends pending and dead events for good, and forgets the reminders that they set, but for those that a lane runs. The next claim closes a lane with nothing ready. */
     async dismiss(db: Db, { seqs, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
       const { idle } = await lockIdle(db, seqs, of);
-      return (await db.each<{ id: EventId }>(dismiss, idle, { still, reason, now })).map(({ id }) => id);
+      const events = await db.each<Lane & { event: number; id: EventId }>(dismiss, idle, {
+        still,
+        reason,
+        now,
+      });
+      await db.each(forgetReminders, events, of);
+      return events.map(({ id }) => id);
     },
   };
 }

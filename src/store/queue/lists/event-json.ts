@@ -7,6 +7,7 @@ export function eventJson(event: StoredEvent) {
   return {
     id: event.id,
     subscriber: event.subscriber,
+    origin: event.origin,
     kind: event.kind,
     resource: event.resource,
     site_id: event.siteId,

@@ -35,8 +35,9 @@ export function eventReads(d: Dialect) {
   const lost = `lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now} ORDER BY until`;
   const due = `events WHERE ${OF} AND held_by IS NULL AND next_at <= ${d.now} ORDER BY held_by, next_at`;
   const left = `events WHERE ${OF} AND held_by <= ${d.now} AND next_at IS NOT NULL ORDER BY held_by`;
+  const reminder = `reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at`;
   const work = `SELECT ${isThere(free)} AS is_ready, ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(lost)} AS is_lost,
-    ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
+    ${isThere(reminder)} AS is_reminder, ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
   const siblings = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
   const subscribers = `SELECT name, kinds, (SELECT count(*) FROM (SELECT 1 FROM events
       WHERE seq > place AND subscriber = '' LIMIT ${LOOKED_AT}) b) AS behind
@@ -51,9 +52,9 @@ export function eventReads(d: Dialect) {
       return row && eventOf(row);
     },
 
-    /** What there may be to do for a subscriber: to claim, to wake, to recover, and to make events of its. 0 means no */
+    /** What there may be to do for a subscriber: to claim, to wake, to recover, reminders, and to make events of its. 0 means no */
     work: (db: Db, of: Of & { readonly now: number }) =>
-      one<Readonly<Record<'isReady' | 'isDue' | 'isLost' | 'isBehind', number>>>(db, work, of),
+      one<Readonly<Record<'isReady' | 'isDue' | 'isLost' | 'isReminder' | 'isBehind', number>>>(db, work, of),
 
     /** The subscribers that have a place. */
     async subscribers(db: Db): Promise<Subscriber[]> {

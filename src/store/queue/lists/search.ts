@@ -1,11 +1,11 @@
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
-import { READY } from '../../schema.ts';
+import { IS_OWN, READY } from '../../schema.ts';
 import type { EventId, StoredEvent } from '../../stored.ts';
 import { PLACES } from '../record.ts';
 import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
-export const COLUMNS = `e.seq, e.id, e.subscriber, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
+export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
   e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.waiting, e.last_error, e.ended_at,
   CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
   CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
@@ -159,7 +159,7 @@ export function searchReads(d: Dialect) {
     /** The notifications with a higher seq than `after` that match, in the order of receipt. */
     async receivedPage(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
       const params: Record<string, Value> = { from, upto: upTo, limit };
-      const where = ["e.subscriber = ''", ...conditionsOf(d, filter, params)].join(' AND ');
+      const where = ["e.subscriber = ''", `NOT ${IS_OWN}`, ...conditionsOf(d, filter, params)].join(' AND ');
       // The last row tells how far it looked, whether it matches or not.
       const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.body, CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
         FROM (SELECT * FROM events WHERE seq > $from AND seq <= $upto ORDER BY seq LIMIT $limit) e ${LANES} ORDER BY e.seq`;
@@ -211,6 +211,7 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
   const conditions: Readonly<Record<keyof EventFilter, string>> = {
     ids: d.among('e.id', 'ids'),
     kind: d.among('e.kind', 'kind'),
+    origins: d.among('e.origin', 'origins'),
     site: 'e.site_id = $site',
     resource: 'e.resource = $resource',
     subscriber: 'e.subscriber = $subscriber',

@@ -1,3 +1,4 @@
+import type { Origin } from '../../../notification/kinds.ts';
 import type { AttemptOutcome, EventId, Of, StateValue, Status, StoredEvent } from '../../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
@@ -6,6 +7,7 @@ export interface EventFilter {
   /** one, or any of several */
   readonly kind?: string | readonly string[] | undefined;
   readonly status?: Status | undefined;
+  readonly origins?: readonly Origin[] | undefined;
   /** why it waits */
   readonly waiting?: StoredEvent['waiting'];
   readonly site?: string | undefined;
