@@ -101,11 +101,8 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
 async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyring']) {
   const verdict = verdictOnBody(token, bytes, keyring);
   if (!('error' in verdict) || !verdict.unverified?.isUnexplained) return verdict;
-  const { webhookId } = verdict.unverified;
-  const tried = keyring.keysFor(webhookId);
   await keyring.refresh(); // another process may have stored the secret a moment ago
-  const hasMore = keyring.keysFor(webhookId).some((key) => !tried.includes(key));
-  return hasMore ? verdictOnBody(token, bytes, keyring) : verdict;
+  return verdictOnBody(token, bytes, keyring);
 }
 
 const MINUTE_MS = 60_000;
