@@ -26,7 +26,8 @@ export function parseBody(bytes: Buffer): ParsedBody {
   return { text, value };
 }
 
-function isObject(value: unknown): value is JsonObject {
+/** Whether a JSON value is an object or an array. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null;
 }
 

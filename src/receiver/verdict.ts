@@ -12,14 +12,12 @@ export interface Refused {
   readonly error: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** if the notification could not be verified: facts for the log, the metrics, the inspector and the quarantine only */
-  readonly unverified?: Unverified;
-}
-
-export interface Unverified {
-  readonly refusal: Refusal;
-  readonly body: ParsedBody;
-  /** whether a secret that is not known yet may explain the refusal */
-  readonly isUnexplained: boolean;
+  readonly unverified?: {
+    readonly refusal: Refusal;
+    readonly body: ParsedBody;
+    /** whether a secret that is not known yet may explain the refusal */
+    readonly isUnexplained: boolean;
+  };
 }
 
 /** With 503: nothing was acknowledged, so the sender must try again. */
