@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { type Finding, findingsOf } from './base/finding.ts';
@@ -16,7 +17,7 @@ import { checkAlert, checkClock, checkProvider, checkUrls } from './provider/che
 import { PROBE_ANSWERS } from './receiver/verdict.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
-import type { EventStore, Instance, WebhookSecret } from './store/event-store.ts';
+import type { Instance, WebhookSecret } from './store/event-store.ts';
 import { engineOf, openStore } from './store/open.ts';
 
 interface Examination {
@@ -33,8 +34,8 @@ interface Examination {
 
 /** Runs all checks of an installation, one after another. A problem is a finding, never an error. */
 export async function* examine(examination: Examination): AsyncGenerator<Finding, void, undefined> {
+  const { flags, tell, urls, isOffline, isAlertTried } = examination;
   yield checkNode();
-  const { flags, tell } = examination;
   const configuration = findingsOf('configuration');
   let config: Config;
   try {
@@ -47,9 +48,15 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
   yield checkOpenFiles(config.MAX_CONNECTIONS);
   const loaded = yield* checkApp(config, tell);
   for (const doubt of doubtsOf(flags, loaded)) yield configuration.warn(doubt);
-  const webhooks = yield* examineStore(config);
-  yield* examineNetwork(config, examination, webhooks);
-  yield await checkAlert(config.ALERT_URL, examination.isAlertTried);
+  const verifiable = yield* examineStore(config);
+  if (isOffline) {
+    for (const check of ['clock', 'provider', 'url']) yield findingsOf(check).skipped('--offline');
+  } else {
+    yield await checkClock(config.PROVIDER_BASE_URL, systemClock);
+    const webhooks = yield* checkProvider(config.PROVIDER_BASE_URL, config.PROVIDER_API_SECRET);
+    yield* checkUrls({ webhooks, verifiable, urls, answers: PROBE_ANSWERS });
+  }
+  yield await checkAlert(config.ALERT_URL, isAlertTried);
 }
 
 /** Loads the handlers, and reads the settings of their app: names, never values. @returns undefined if they do not load */
@@ -86,14 +93,15 @@ export async function checkTypes(file: string, signal?: AbortSignal): Promise<Fi
   if (compiler === undefined)
     return skipped('TypeScript is not installed: npm install --save-dev typescript');
   const args = [compiler, '--noEmit', '--pretty', 'false', '--project', project];
-  const { error, stdout } = await new Promise<{ error: Error | null; stdout: string }>((resolve) => {
+  try {
     // tsc does not end at other signals.
-    const options = { signal, killSignal: 'SIGKILL' } as const;
-    execFile(process.execPath, args, options, (error, stdout) => resolve({ error, stdout }));
-  });
-  if (!error) return ok(`they fit, says tsc for ${project}`);
-  const errors = stdout.split('\n').filter((line) => /\berror TS\d+/.test(line));
-  return fail(['they do not fit:', ...errors.slice(0, MOST_ERRORS)].join('\n  '));
+    await promisify(execFile)(process.execPath, args, { signal, killSignal: 'SIGKILL' });
+    return ok(`they fit, says tsc for ${project}`);
+  } catch (error) {
+    const lines = String(Object(error).stdout).split('\n');
+    const errors = lines.filter((line) => /\berror TS\d+/.test(line));
+    return fail(['they do not fit:', ...errors.slice(0, MOST_ERRORS)].join('\n  '));
+  }
 }
 
 /** A file of this name in a folder, or in one above it. */
@@ -118,55 +126,54 @@ function checkOpenFiles(wanted: number): Finding {
   ]);
 }
 
-/** @returns the webhooks whose notifications can be verified; undefined if that is not known */
-async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable | undefined> {
-  const { check } = await engineOf(config.DATABASE_URL);
-  if (!(yield* check(config))) {
-    yield findingsOf('secrets').skipped('it needs the database');
-    return undefined;
-  }
-  try {
-    await using store = await openStore({ ...config, clock: systemClock, threads: false });
-    yield* refuseSeeded(await store.secrets.live(), config);
-    return yield* checkStore(store, config);
-  } catch (error) {
-    // What else a database may suffer from was found above.
-    yield findingsOf('secrets').fail(messageOf(error));
-    return undefined;
-  }
-}
-
 /** The webhooks whose notifications can be verified here. */
 type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * The checks that need an open store: the secrets, and the events that wait.
- * @returns the webhooks whose notifications can be verified: those with a live secret, and those that WEBHOOK_SECRET serves
+ * The checks of the database, and those that need it open: the secrets, the instances, and the events that wait.
+ * @returns the webhooks whose notifications can be verified: those with a live secret, and those that WEBHOOK_SECRET serves; undefined if
+ * that is not known
  */
-async function* checkStore(
-  store: EventStore,
-  config: Pick<Config, 'WEBHOOK_SECRET'>,
-): AsyncGenerator<Finding, Verifiable> {
-  const standings = await readStandings(store, config);
-  const stored = standings.webhooks.length;
-  const hasFallback = config.WEBHOOK_SECRET !== undefined;
-  const others = hasFallback ? ', and WEBHOOK_SECRET for those that never had one' : '';
-  yield judged('secrets', `they open with the key; webhooks with a secret: ${stored}${others}`, [
-    [stored === 0 && !hasFallback, 'FAIL', NO_SECRET],
+async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable | undefined> {
+  const { check } = await engineOf(config.DATABASE_URL);
+  if (!(yield* check(config))) return yield findingsOf('secrets').skipped('it needs the database');
+  try {
+    await using store = await openStore({ ...config, clock: systemClock, threads: false });
+    const standings = await readStandings(store, config);
+    yield checkSecrets(await store.secrets.live(), config);
+    yield checkInstances(await store.reports.instances());
+    const { pending, running, dead, quarantined, paused } = await store.reports.overview();
+    const seen = `${pending} pending, ${running} running, ${dead} dead, ${quarantined} in quarantine`;
+    const resume = `${paused?.by} has paused handling (${paused?.reason}): npx hookkit resume`;
+    yield judged('events', seen, [
+      [paused !== undefined, 'warn', resume],
+      [dead > 0, 'warn', 'docs/replay.md says what to do with dead events'],
+      [quarantined > 0, 'warn', 'npx hookkit quarantine list shows for which webhooks'],
+    ]);
+    return { has: (webhookId) => standings.of(webhookId).state !== 'missing' };
+  } catch (error) {
+    // What else a database may suffer from was found above.
+    return yield findingsOf('secrets').fail(messageOf(error));
+  }
+}
+
+const NO_SECRET =
+  'the receiver refuses everything: run npx hookkit webhooks create, or webhooks import, to store one';
+
+const PREDICTABLE =
+  'begins with mock-, so anybody can compute it, and it verifies nothing here: use another one';
+
+function checkSecrets(live: readonly WebhookSecret[], config: Config): Finding {
+  const { WEBHOOK_SECRET: fallback } = config;
+  const stored = new Set(live.map(({ webhookId }) => webhookId));
+  const others = fallback === undefined ? '' : ', and WEBHOOK_SECRET for those that never had one';
+  const seeded = live.filter(({ secret }) => isSeededInPublic(secret, config));
+  const whose = new Set(seeded.map(({ webhookId }) => `webhook ${webhookId}`));
+  if (isSeededInPublic(fallback ?? '', config)) whose.add('WEBHOOK_SECRET');
+  return judged('secrets', `they open with the key; webhooks with a secret: ${stored.size}${others}`, [
+    [stored.size === 0 && fallback === undefined, 'FAIL', NO_SECRET],
+    [whose.size > 0, 'FAIL', `that of ${[...whose].join(', ')} ${PREDICTABLE}`],
   ]);
-  yield checkInstances(await store.reports.instances());
-  const { pending, running, dead, quarantined, paused } = await store.reports.overview();
-  const seen = `${pending} pending, ${running} running, ${dead} dead, ${quarantined} in quarantine`;
-  yield judged('events', seen, [
-    [
-      paused !== undefined,
-      'warn',
-      `${paused?.by} has paused handling (${paused?.reason}): npx hookkit resume`,
-    ],
-    [dead > 0, 'warn', 'docs/replay.md says what to do with dead events'],
-    [quarantined > 0, 'warn', 'npx hookkit quarantine list shows for which webhooks'],
-  ]);
-  return { has: (webhookId) => standings.of(webhookId).state !== 'missing' };
 }
 
 function checkInstances(instances: readonly Instance[]): Finding {
@@ -179,33 +186,4 @@ function checkInstances(instances: readonly Instance[]): Finding {
   if (words.length === 0) return skipped('no server runs on this database');
   if (!present.some(({ state }) => state === 'away')) return ok(words.join('; '));
   return warn(`${words.join('; ')}: one stands still, has crashed or cannot write: look at its log`);
-}
-
-const NO_SECRET =
-  'the receiver refuses everything: run npx hookkit webhooks create, or webhooks import, to store one';
-
-const PREDICTABLE =
-  'begins with mock-, so anybody can compute it, and it verifies nothing here: use another one';
-
-function* refuseSeeded(stored: readonly WebhookSecret[], config: Config) {
-  const { WEBHOOK_SECRET: fallback } = config;
-  const seeded = stored.filter(({ secret }) => isSeededInPublic(secret, config));
-  const whose = new Set(seeded.map(({ webhookId }) => `webhook ${webhookId}`));
-  if (fallback !== undefined && isSeededInPublic(fallback, config)) whose.add('WEBHOOK_SECRET');
-  if (whose.size > 0)
-    yield findingsOf('secrets').fail(`the secret of ${[...whose].join(', ')} ${PREDICTABLE}`);
-}
-
-async function* examineNetwork(
-  config: Config,
-  { isOffline, urls }: Examination,
-  verifiable: Verifiable | undefined,
-): AsyncGenerator<Finding, void, undefined> {
-  if (isOffline) {
-    for (const check of ['clock', 'provider', 'url']) yield findingsOf(check).skipped('--offline');
-    return;
-  }
-  yield await checkClock(config.PROVIDER_BASE_URL, systemClock);
-  const webhooks = yield* checkProvider(config.PROVIDER_BASE_URL, config.PROVIDER_API_SECRET);
-  yield* checkUrls({ webhooks, verifiable, urls, answers: PROBE_ANSWERS });
 }

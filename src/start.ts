@@ -7,20 +7,19 @@ import { engineOf, openStore } from './store/open.ts';
 type Options = Pick<ServiceOptions, 'config' | 'app' | 'log' | 'isDev'> & {
   /** how many lines of the log were dropped */
   readonly droppedLogLines?: () => number;
-  /** false: the store has no threads of its own, so that the start takes less time; commits then hold up everything else */
-  readonly threads?: boolean;
 };
 
 /** V8 lets the memory for new objects grow no further, here and in the store's threads: else it takes some 100 MB more under load, and is no faster. */
 const KEEP_YOUNG_GENERATION = '--semi-space-growth-factor=1';
 
 /** Starts the service as the commands run it: on the machine's clock, with the inspector. At a terminal, it stops without draining. */
-export async function start({ droppedLogLines, threads, ...options }: Options): Promise<Service> {
-  const { config } = options;
+export async function start({ droppedLogLines, ...options }: Options): Promise<Service> {
+  const { config, isDev } = options;
   setFlagsFromString(KEEP_YOUNG_GENERATION);
   let admin: Admin | undefined;
   const onCommit = (ms: number) => admin?.observer.committed(ms);
-  const store = openStore({ ...config, clock: systemClock, threads, onCommit });
+  // A developer waits for the start, and nobody for an ack: without threads, a start takes less time, and commits hold up everything else.
+  const store = openStore({ ...config, clock: systemClock, threads: !isDev, onCommit });
   store.catch(() => {}); // startService reports it
   // The store's thread starts, and the rest is loaded meanwhile.
   await engineOf(config.DATABASE_URL);

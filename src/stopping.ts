@@ -16,8 +16,8 @@ export interface CloseOptions {
   readonly delay: number;
   /** ends all that runs; the process then ends with 0, or with 1 if it throws */
   close(signal: NodeJS.Signals): Promise<void>;
-  /** told why `close` is not waited for any longer, just before the process ends with 1 */
-  readonly onCutShort?: (why: string) => void;
+  /** told why `close` failed or is not waited for any longer, just before the process ends with 1 */
+  readonly onCutShort?: (why: string) => Promise<void>;
 }
 
 /**
@@ -26,20 +26,22 @@ export interface CloseOptions {
  */
 export function closeAtSignal({ delay, close, onCutShort }: CloseOptions): void {
   let firstAt: number | undefined;
+  const cutShort = async (error: unknown): Promise<void> => {
+    await onCutShort?.(reasonsOf(error));
+    process.exit(1);
+  };
   const closeFirst = async (signal: NodeJS.Signals): Promise<void> => {
     const closed = close(signal).then(() => true);
-    const isClosed = await within(systemClock, delay, closed).catch(() => false);
-    if (isClosed === undefined) onCutShort?.(`stopping took longer than ${delay} ms`);
-    process.exit(isClosed ? 0 : 1);
+    if (await within(systemClock, delay, closed)) process.exit(0);
+    throw new Error(`stopping took longer than ${delay} ms`);
   };
   const take = (signal: NodeJS.Signals) => {
     const now = systemClock.monotonic();
     if (firstAt === undefined) {
       firstAt = now;
-      closeFirst(signal);
+      closeFirst(signal).catch(cutShort);
     } else if (now - firstAt >= SAME_SIGNAL_MS) {
-      onCutShort?.(`a second signal came: ${signal}`);
-      process.exit(1);
+      cutShort(`a second signal came: ${signal}`);
     }
   };
   // They are never removed: at a moment without a listener, a signal would end the process.
@@ -47,11 +49,9 @@ export function closeAtSignal({ delay, close, onCutShort }: CloseOptions): void 
   process.once('disconnect', () => firstAt ?? take('SIGTERM')); // the parent has ended, which is no second signal
 }
 
-export interface StopOptions {
+export interface StopOptions extends Pick<CloseOptions, 'delay'> {
   readonly output: Pick<Log, 'log' | 'flush'>;
   readonly guard: ProcessGuard;
-  /** how long `stop` may take before the process ends all the same, in milliseconds */
-  readonly delay: number;
   /** ends all that runs */
   stop(): Promise<void>;
 }
@@ -62,25 +62,19 @@ export interface StopOptions {
  */
 export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
   const { log } = output;
-  const cutShort = (error: string) => {
-    guard.expectExit();
-    log.fatal({ error }, 'did not stop in order; all acknowledged notifications are on disk');
-  };
   closeAtSignal({
     delay,
-    onCutShort: cutShort,
     async close(signal) {
       log.info({ signal }, 'stopping');
-      try {
-        await stop();
-      } catch (error) {
-        cutShort(reasonsOf(error));
-        await output.flush(); // else this line may overtake one that is being written
-        throw error;
-      }
+      await stop();
       guard.expectExit();
       log.info('stopped');
       await output.flush();
+    },
+    async onCutShort(error) {
+      guard.expectExit();
+      log.fatal({ error }, 'did not stop in order; all acknowledged notifications are on disk');
+      await output.flush(); // else this line may overtake one that is being written
     },
   });
 }

@@ -43,8 +43,7 @@ export async function setDevStage({
 }: DevOptions): Promise<DevStage> {
   // Each of these ends, whatever becomes of the others, the last first.
   await using ends = new AsyncDisposableStack();
-  // Without threads: a developer waits for the start, and nobody for an ack.
-  const service = await start({ ...parts, config, threads: false, isDev: true });
+  const service = await start({ ...parts, config, isDev: true });
   ends.defer(() => service.stop());
   const mock = await MockProvider.start({
     port: config.MOCK_PORT,

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
+import { jsonOf } from '../base/answer-body.ts';
 
 /** A JSON object as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };
@@ -19,18 +20,14 @@ export interface ParsedBody {
  */
 export function parseBody(bytes: Buffer): ParsedBody {
   const text = bytes.toString();
-  let value: unknown;
-  try {
-    if (isUtf8(bytes)) value = JSON.parse(text); // refuses a byte order mark, too
-  } catch {
-    // Refused below: the error of JSON.parse quotes the text.
-  }
+  const value = isUtf8(bytes) ? jsonOf(text) : undefined; // none with a byte order mark, either
   if (!isObject(value) || Array.isArray(value)) throw new SyntaxError('not a JSON object in UTF-8');
   checkWithin(value, MOST_LEVELS);
   return { text, value };
 }
 
-function isObject(value: unknown): value is JsonObject {
+/** Whether a JSON value is an object or an array. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null;
 }
 

@@ -1,7 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
+import { jsonOf } from '../base/answer-body.ts';
 import { cut } from '../base/text.ts';
-import { firstDifference, type ParsedBody, parseBody } from './json.ts';
+import { firstDifference, isObject, type ParsedBody, parseBody } from './json.ts';
 
 type Flaw = 'no secret' | 'malformed token' | 'not HS256' | 'critical header' | 'bad signature' | 'probe';
 
@@ -83,13 +84,10 @@ function isSigned(token: string, key: KeyObject): boolean {
 /** What is wrong with the form or the header of a token that is refused, for the reason alone. It reads no header beyond 512 characters. */
 function headerRefusal(token: string): Refusal | undefined {
   const [, head = '', signature = ''] = /^([\w-]{1,512})\.[\w-]+\.([\w-]*)$/.exec(token) ?? [];
-  try {
-    const header = parseBody(Buffer.from(head, 'base64url')).value;
-    if (header.alg !== 'HS256') return { reason: 'not HS256' };
-    if ('crit' in header) return { reason: 'critical header' };
-  } catch {
-    return { reason: 'malformed token' };
-  }
+  const header = jsonOf(Buffer.from(head, 'base64url').toString());
+  if (!isObject(header)) return { reason: 'malformed token' };
+  if (header.alg !== 'HS256') return { reason: 'not HS256' };
+  if ('crit' in header) return { reason: 'critical header' };
   return signature.length === 43 ? undefined : { reason: 'malformed token' }; // 32 bytes in base64url
 }
 

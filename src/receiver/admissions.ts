@@ -2,10 +2,11 @@ import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type Clock, repeat, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import type { Config } from '../config.ts';
 import { parseBody } from '../notification/json.ts';
 import { verifyNotification } from '../notification/token.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
-import { type Keyring, type KeyringConfig, keyringOf } from './keyring.ts';
+import { type Keyring, keyringOf } from './keyring.ts';
 
 /** How many entries are read, verified and recorded in one step. Between two steps the process answers requests. */
 const PAGE = 50;
@@ -46,7 +47,7 @@ export async function admitQuarantined(
  * @param webhook only notifications that name this webhook
  * @returns how many were admitted
  */
-export async function admitWaiting(store: EventStore, config: KeyringConfig, webhook?: string) {
+export async function admitWaiting(store: EventStore, config: Config, webhook?: string) {
   const keyring = keyringOf({ store, clock: systemClock, config, log: { error() {} } });
   await keyring.refresh();
   return admitQuarantined(store, keyring, webhook);

@@ -101,11 +101,8 @@ export function createReceiver(config: Config, parts: ReceiverParts): express.Ex
 async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyring']) {
   const verdict = verdictOnBody(token, bytes, keyring);
   if (!('error' in verdict) || !verdict.unverified?.isUnexplained) return verdict;
-  const { webhookId } = verdict.unverified;
-  const tried = keyring.keysFor(webhookId);
   await keyring.refresh(); // another process may have stored the secret a moment ago
-  const hasMore = keyring.keysFor(webhookId).some((key) => !tried.includes(key));
-  return hasMore ? verdictOnBody(token, bytes, keyring) : verdict;
+  return verdictOnBody(token, bytes, keyring);
 }
 
 const MINUTE_MS = 60_000;
@@ -129,7 +126,8 @@ function refusals(config: Config, parts: ReceiverParts) {
       Number(headers['content-length']) > bodyLimit || headers['transfer-encoding'] !== undefined;
     if (isLong && !complete) res.setHeader('Connection', 'close'); // nobody reads the rest of it
     answer(res, status, { error }, own); // never more than a sender may know
-    const { refusal, kind = '', webhookId: webhook = '' } = unverified ?? {};
+    const { refusal, body } = unverified ?? {};
+    const [kind, webhook] = [label(body?.value.event), label(body?.value.webhook_id)];
     const request = requestIdOf(res);
     if (status >= 500) {
       const why = cause === undefined ? error : messageOf(cause);
@@ -139,9 +137,9 @@ function refusals(config: Config, parts: ReceiverParts) {
     if (!exchange) return;
     const fields = { request, source, status, error, ...refusal, kind, webhook };
     if (status < 500) write('warn', source, fields, 'notification refused');
-    const { address } = exchange;
+    const { address, token } = exchange;
     observe(res, parts, { source: address, error, refusal, kind, webhookId: webhook });
-    if (unverified?.isUnexplained) quarantine.add(unverified, address);
+    if (unverified?.isUnexplained) quarantine.add({ token, body: unverified.body }, address);
   };
 }
 

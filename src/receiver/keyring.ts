@@ -11,14 +11,12 @@ const POLL_MS = 1000;
 /** The pause between two reads: however many requests fail to verify, the store is read 20 times a second at most. */
 const GAP_MS = 50;
 
-export type KeyringConfig = Pick<Config, 'WEBHOOK_SECRET' | 'HOST' | 'TRUST_PROXY'>;
-
 interface KeyringOptions {
   readonly store: { readonly secrets: Pick<Secrets, 'all'> };
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
   /** WEBHOOK_SECRET verifies for every webhook that never had a stored secret */
-  readonly config: KeyringConfig;
+  readonly config: Config;
 }
 
 export type Keyring = ReturnType<typeof keyringOf>;
@@ -57,15 +55,14 @@ export function keyringOf({ store, clock, log, config }: KeyringOptions) {
 
   /** Reads the secrets again, in a read that begins after this call. All calls before that beginning share the read. */
   const refresh = (): Promise<void> => {
-    next ??= rest.then(async () => {
+    next ??= rest.then(() => {
       next = undefined;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      rest = promise;
-      try {
-        stored = Map.groupBy(await store.secrets.all(), ({ webhookId }) => webhookId);
-      } finally {
-        clock.after(GAP_MS, resolve);
-      }
+      const read = store.secrets.all().then((all) => {
+        stored = Map.groupBy(all, ({ webhookId }) => webhookId);
+      });
+      const gap = () => new Promise<void>((resolve) => clock.after(GAP_MS, resolve));
+      rest = read.then(gap, gap);
+      return read;
     });
     return next;
   };

@@ -6,7 +6,6 @@ import { claimsRefusal, verifyNotification } from '../notification/token.ts';
 import type { EventStore, ToQuarantine } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
-import type { Unverified } from './verdict.ts';
 
 interface QuarantineOptions {
   readonly store: Pick<EventStore, 'quarantine'>;
@@ -61,7 +60,7 @@ export function quarantineOf({ store, keyring, clock, log, maxBytes }: Quarantin
 
   return {
     /** Keeps a notification that was refused since no known secret explains its signature, if nothing else is wrong with it. */
-    add({ token, body }: Pick<Unverified, 'token' | 'body'>, source: string): void {
+    add({ token, body }: { readonly token: string; readonly body: ParsedBody }, source: string): void {
       const { text, value } = body;
       if (maxBytes === 0) return;
       if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;

@@ -12,18 +12,12 @@ export interface Refused {
   readonly error: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** if the notification could not be verified: facts for the log, the metrics, the inspector and the quarantine only */
-  readonly unverified?: Unverified;
-}
-
-export interface Unverified {
-  readonly refusal: Refusal;
-  /** the kind that the body claims */
-  readonly kind: string;
-  readonly webhookId: string;
-  readonly token: string;
-  readonly body: ParsedBody;
-  /** whether a secret that is not known yet may explain the refusal */
-  readonly isUnexplained: boolean;
+  readonly unverified?: {
+    readonly refusal: Refusal;
+    readonly body: ParsedBody;
+    /** whether a secret that is not known yet may explain the refusal */
+    readonly isUnexplained: boolean;
+  };
 }
 
 /** With 503: nothing was acknowledged, so the sender must try again. */
@@ -85,12 +79,10 @@ export function verdictOnBody(
   try {
     const body = parseBody(bytes);
     const { text, value } = body;
-    const webhookId = label(value.webhook_id);
-    const refusal = verifyNotification(token, body, keyring.keysFor(webhookId));
+    const refusal = verifyNotification(token, body, keyring.keysFor(label(value.webhook_id)));
     if (!refusal) return toVerified(value, text);
     const isUnexplained = ['bad signature', 'no secret'].includes(refusal.reason);
-    const kind = label(value.event);
-    return { ...UNVERIFIED, unverified: { refusal, kind, webhookId, token, body, isUnexplained } };
+    return { ...UNVERIFIED, unverified: { refusal, body, isUnexplained } };
   } catch (error) {
     if (error instanceof SyntaxError) return refused(400, `the body is ${error.message}`);
     throw error;

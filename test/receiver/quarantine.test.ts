@@ -101,10 +101,8 @@ describe('a refused notification', () => {
     const held = Promise.withResolvers<number>();
     const hung = { add: () => held.promise, countLost: async ({ n }: { n: number }) => void counted.push(n) };
     const { quarantine, log } = await start({ clock, ...withStore({ quarantine: hung }) });
-    const refusal = { reason: 'no secret' } as const;
-    const parsed = { text, value: JSON.parse(text) };
-    const unverified = { refusal, kind: '', webhookId: WEBHOOK, token: tokenOf(text, LATE), body: parsed };
-    for (let count = 0; count < 1500; count++) quarantine.add(unverified, '::1');
+    const refused = { token: tokenOf(text, LATE), body: { text, value: JSON.parse(text) } };
+    for (let count = 0; count < 1500; count++) quarantine.add(refused, '::1');
     await clock.advance(999);
     expect(counted).toEqual([]);
     await clock.advance(1);

@@ -69,7 +69,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never lost: a notification that no known secret explains is kept in quarantine': {
     file: 'src/receiver/app.ts',
-    original: 'if (unverified?.isUnexplained) quarantine.add(unverified, address);',
+    original: 'if (unverified?.isUnexplained) quarantine.add({ token, body: unverified.body }, address);',
     mutant: '',
     noticedBy: 'test/receiver/quarantine.test.ts: is kept, when no known secret explains its signature',
   },
