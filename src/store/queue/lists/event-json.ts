@@ -1,5 +1,6 @@
 import type { StoreReader } from '../../event-store.ts';
 import type { Quarantined, StateValue, StoredEvent } from '../../stored.ts';
+import type { SetReminder } from './reminders.ts';
 import type { Attempt, RunningStart } from './types.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
@@ -30,15 +31,17 @@ export function eventJson(event: StoredEvent) {
 }
 
 /**
- * One event with the start that has not ended (`running`), the state of its media or channel now, its finished steps, its attempts
+ * One event with the start that has not ended (`running`), the state of its media or channel now, the
+ * reminders that are set for it, its finished steps, its attempts
  * (`history`), and the other events of its notification (`siblings`); undefined if it is not in the database.
  */
 export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: string) {
   const event = await queue.event({ id });
   if (!event) return undefined;
-  const [running, state, steps, attempts, siblings] = await Promise.all([
+  const [running, state, reminders, steps, attempts, siblings] = await Promise.all([
     queue.running({ id }),
     queue.state(event),
+    queue.remindersOf(event),
     queue.steps({ id }),
     queue.attempts({ id }),
     queue.siblings({ id }),
@@ -48,6 +51,7 @@ export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: 
     late: event.late ?? false,
     running: running ? runningJson(running) : null,
     state: stateJson(state),
+    reminders: reminders.map(reminderJson),
     steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
     history: attempts.map(attemptJson),
     siblings: siblings
@@ -67,6 +71,12 @@ function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, l
 
 function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
   return { started_at: iso(startedAt), lease_until: iso(leaseUntil), instance };
+}
+
+/** A reminder that is set, as JSON. */
+export function reminderJson({ subscriber, resource, name, dueAt, setAt, setBy, data }: SetReminder) {
+  const times = { due_at: iso(dueAt), set_at: iso(setAt), set_by: setBy };
+  return { subscriber, resource, name, ...times, data: data === undefined ? null : JSON.parse(data) };
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */

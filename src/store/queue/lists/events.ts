@@ -3,6 +3,7 @@ import { OF } from '../../schema.ts';
 import { type DoneStep, type Of, ofSubscriber, type StateValue, type StoredEvent } from '../../stored.ts';
 import type { Lane, LeaseKey } from '../lanes.ts';
 import { LOOKED_AT, problemReads } from './problems.ts';
+import { reminderReads } from './reminders.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads, subscriberNames } from './search.ts';
 import type { Attempt, RunningStart, StatePlace, States, StatesQuery, Subscriber } from './types.ts';
 
@@ -46,6 +47,7 @@ export function eventReads(d: Dialect) {
   return {
     ...searching,
     ...problemReads(d),
+    ...reminderReads,
 
     async event(db: Db, id: Id): Promise<StoredEvent | undefined> {
       const [row] = await db.all<EventRow>(event, id);
