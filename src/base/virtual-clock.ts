@@ -1,16 +1,10 @@
 import type { MonotonicClock } from './clock.ts';
 
-interface Timer {
-  /** milliseconds since the Unix epoch */
-  readonly due: number;
-  readonly fn: () => unknown;
-}
-
 /** A clock that stands still until `advance`. Timers fire in order of due time, then of creation. */
 export class VirtualClock implements MonotonicClock {
   #now: number;
-  /** in the order in which they fire */
-  readonly #timers: Timer[] = [];
+  /** in the order in which they fire; `due` is in milliseconds since the Unix epoch */
+  readonly #timers: { readonly due: number; readonly fn: () => unknown }[] = [];
 
   /** @param now where it starts, in milliseconds since the Unix epoch */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
