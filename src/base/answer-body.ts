@@ -1,14 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
+const MIB = 1024 * 1024;
 /** In bytes, after decompression. No API or receiver has a reason to answer more, and more must not fill the memory. */
-const LONGEST_ANSWER = 1024 * 1024;
+const LONGEST_ANSWER = MIB;
 
 /** An answer went on beyond the length that is read; its connection is closed. */
-export class AnswerTooLong extends Error {
-  constructor(longest: number) {
-    super(`the answer is longer than ${longest / LONGEST_ANSWER} MiB`);
-  }
-}
+export class AnswerTooLong extends Error {}
 
 /** The body of a fetched answer. @param longest in bytes @throws AnswerTooLong */
 export async function bodyTextOf({ body }: Response, longest = LONGEST_ANSWER): Promise<string> {
@@ -37,7 +34,7 @@ async function bytesOf(body: AsyncIterable<Uint8Array>, longest: number): Promis
   for await (const chunk of body) {
     chunks.push(chunk);
     size += chunk.byteLength;
-    if (size > longest) throw new AnswerTooLong(longest);
+    if (size > longest) throw new AnswerTooLong(`the answer is longer than ${longest / MIB} MiB`);
   }
   return Buffer.concat(chunks);
 }

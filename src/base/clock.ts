@@ -25,14 +25,10 @@ export const systemClock: MonotonicClock = {
   },
 };
 
-/** Does work during which the process stays, even if the work waits for a timer of a clock alone: those do not keep it alive. */
-export async function keptAlive<T>(work: () => Promise<T>): Promise<T> {
+/** Has the process stay until work has ended, even if that waits for a timer of a clock alone: those do not keep it alive. */
+export async function keptAlive<T>(work: Promise<T>): Promise<T> {
   const alive = setInterval(() => undefined, LONGEST_TIMER);
-  try {
-    return await work();
-  } finally {
-    clearInterval(alive);
-  }
+  return await work.finally(() => clearInterval(alive));
 }
 
 /** Resolves `ms` milliseconds from now. @throws the reason of `signal`, once that is aborted */
@@ -42,30 +38,22 @@ export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Pro
   const abort = () => reject(signal?.reason);
   const cancel = clock.after(ms, resolve);
   signal?.addEventListener('abort', abort, { once: true });
-  try {
-    await keptAlive(() => promise);
-  } finally {
+  await keptAlive(promise).finally(() => {
     cancel();
     signal?.removeEventListener('abort', abort);
-  }
+  });
 }
 
 /** The same, but an aborted signal only ends the pause. */
 export async function pauseUntilAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  await pause(clock, ms, signal).catch((error) => {
-    if (!signal.aborted) throw error;
-  });
+  await pause(clock, ms, signal).catch(() => undefined); // it throws for nothing else
 }
 
 /** What work resolves with, or undefined if that takes longer than `ms` milliseconds. The work goes on. The process stays meanwhile. */
 export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | undefined> {
-  const ended = new AbortController();
-  const over = pauseUntilAborted(clock, ms, ended.signal).then(() => undefined);
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    ended.abort();
-  }
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  const cancel = clock.after(ms, () => resolve(undefined));
+  return await keptAlive(Promise.race([work, over])).finally(cancel);
 }
 
 /** A signal that is aborted `ms` milliseconds from now with a TimeoutError, for requests over the real network. */

@@ -119,27 +119,23 @@ export async function listen(server: Server, { host, port: wanted, settings }: L
     url: urlOf(host, port),
     /** Stops at once: requests under way are cut off, endless answers too. */
     async stop(): Promise<void> {
-      const closed = once(server, 'close');
-      server.close();
       server.closeAllConnections();
-      await closed;
+      await server[Symbol.asyncDispose]();
     },
     /**
      * Answers what comes on open connections until they are gone (the app now says 503 and `Connection: close`), then closes idle
      * connections. Requests that have not ended within the grace, in milliseconds, are cut off.
      */
     async close(graceMs: number): Promise<void> {
-      const closed = once(server, 'close');
       const connections = promisify(server.getConnections.bind(server));
       const end = systemClock.monotonic() + FAREWELL_MS;
       while (systemClock.monotonic() < end && (await connections()) > 0) await pause(systemClock, LOOK_MS);
       // Node closes those that are idle now, and the others soon after their answers.
       server.keepAliveTimeout = 1;
       server.keepAliveTimeoutBuffer = 0;
-      server.close();
       // A closed server looks at no time-outs any more, and one silent connection would keep it for ever.
       const cutOff = systemClock.after(graceMs, () => server.closeAllConnections());
-      await closed;
+      await server[Symbol.asyncDispose]();
       cutOff();
     },
   };

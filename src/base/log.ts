@@ -25,14 +25,11 @@ export type Log = ReturnType<typeof openLog>;
  * The log on stdout, as a JSON object a line. Logging never blocks, throws or fills the memory, whatever stdout leads to.
  * @param render makes another text of a line, in which nothing is left that a terminal would obey
  */
-export function openLog(
-  { LOG_LEVEL: level }: { readonly LOG_LEVEL: LevelWithSilent },
-  render?: (line: string) => string,
-) {
+export function openLog({ LOG_LEVEL: level }: { readonly LOG_LEVEL: LevelWithSilent }, render = visible) {
   const onResumed = (lines: number) => log.warn({ lines }, 'log lines were dropped');
   const destination = new LogDestination(neverBlocking(), onResumed);
   process.once('exit', () => destination.writeRest());
-  const log: Logger = pino({ level, ...logFormat, hooks: { streamWrite: render ?? visible } }, destination);
+  const log: Logger = pino({ level, ...logFormat, hooks: { streamWrite: render } }, destination);
   return {
     log,
     /** How many lines were dropped since the start. */
@@ -69,9 +66,8 @@ function neverBlocking(): number {
 export class LogDestination {
   readonly #fd: number;
   readonly #onResumed: (lines: number) => void;
-  #waiting: string[] = [];
-  /** characters of the lines that wait */
-  #held = 0;
+  /** the lines that wait */
+  #waiting = '';
   /** of a chunk, what is not written yet; empty while it is being written */
   #rest = NOTHING;
   /** a write is under way, or will be tried again */
@@ -91,13 +87,12 @@ export class LogDestination {
 
   /** Takes a line, its line break included. Pino calls this. */
   write(line: string): void {
-    if (this.#held > MOST_HELD) {
+    if (this.#waiting.length > MOST_HELD) {
       this.dropped++;
       this.#untold++;
       return;
     }
-    this.#waiting.push(line);
-    this.#held += line.length;
+    this.#waiting += line;
     if (this.#isEnding) this.writeRest();
     else if (!this.#isBusy) this.#writeOn();
   }
@@ -143,9 +138,8 @@ export class LogDestination {
 
   /** All lines that wait, as a chunk. */
   #next(): Buffer {
-    const chunk = Buffer.from(this.#waiting.join(''));
-    this.#waiting = [];
-    this.#held = 0;
+    const chunk = Buffer.from(this.#waiting);
+    this.#waiting = '';
     const lines = this.#untold;
     this.#untold = 0;
     if (lines > 0) this.#onResumed(lines);

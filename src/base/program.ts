@@ -6,12 +6,10 @@ export const kitFolder = new URL('../../', import.meta.url);
 /** The name of the kit's package. */
 export const KIT = 'webhook-receiver-kit';
 
-const manifest: { readonly version: string } = JSON.parse(
-  readFileSync(new URL('package.json', kitFolder), 'utf8'),
-);
+const manifest = readFileSync(new URL('package.json', kitFolder), 'utf8');
 
 /** The version of the kit, such as 0.1.0: of the program that runs, whatever is installed meanwhile. */
-export const kitVersion = manifest.version;
+export const kitVersion: string = JSON.parse(manifest).version;
 
 /** Whether this is the installed package, which holds JavaScript. A clone runs the TypeScript itself. */
 export const isPackage = import.meta.url.endsWith('.js');

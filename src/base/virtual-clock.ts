@@ -1,16 +1,10 @@
 import type { MonotonicClock } from './clock.ts';
 
-interface Timer {
-  /** milliseconds since the Unix epoch */
-  readonly due: number;
-  readonly fn: () => unknown;
-}
-
 /** A clock that stands still until `advance`. Timers fire in order of due time, then of creation. */
 export class VirtualClock implements MonotonicClock {
   #now: number;
-  /** in the order in which they fire */
-  readonly #timers: Timer[] = [];
+  /** in the order in which they fire; `due` is in milliseconds since the Unix epoch */
+  readonly #timers: { readonly due: number; readonly fn: () => unknown }[] = [];
 
   /** @param now where it starts, in milliseconds since the Unix epoch */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
@@ -43,7 +37,8 @@ export class VirtualClock implements MonotonicClock {
   /** Advances by `ms` and fires the timers that fall due; each waits for the promise of the timer before it. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    for (let timer = this.#takeDue(end); timer; timer = this.#takeDue(end)) {
+    for (let timer = this.#timers[0]; timer && timer.due <= end; timer = this.#timers[0]) {
+      this.#timers.shift();
       this.#now = Math.max(this.#now, timer.due);
       await timer.fn();
     }
@@ -59,10 +54,5 @@ export class VirtualClock implements MonotonicClock {
     this.#now = Math.max(this.#now, time);
     const later = this.#timers.findIndex(({ due }) => due > this.#now);
     for (const { fn } of this.#timers.splice(0, later < 0 ? this.#timers.length : later)) fn();
-  }
-
-  #takeDue(by: number): Timer | undefined {
-    const [first] = this.#timers;
-    return first && first.due <= by ? this.#timers.shift() : undefined;
   }
 }

@@ -153,9 +153,8 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   const began = systemClock.monotonic();
   const run = await withHandlers(config, { queue: states }, ({ app, log }) => {
     const watched = watchLoop(appOf(app, event.subscriber));
-    return keptAlive(() =>
-      runHandler(event, new AbortController(), { ...parts, app: watched, log: log.child(lineOf(event)) }),
-    );
+    const context = { ...parts, app: watched, log: log.child(lineOf(event)) };
+    return keptAlive(runHandler(event, new AbortController(), context));
   });
   const duration_ms = Math.round(systemClock.monotonic() - began);
   const { id, kind, resource } = event;

@@ -39,31 +39,6 @@ export type Rows<Names extends string> = { readonly [Name in Names]: string } & 
   readonly beside: string;
 };
 
-/** What differs between the engines. */
-export interface Dialect {
-  /** The rows of a statement. @param columns their members with types, as PostgreSQL reads them from JSON: `seq bigint, name text` */
-  rows<C extends string>(columns: C): Rows<NamesOf<C>>;
-  /** locks the rows of a table by their key, and reads them. SQLite only reads. @param order of PostgreSQL: in which it locks them */
-  lock(table: string, key: string, what: string, order?: string, where?: string): string;
-  /** whether a column has one of the texts of a parameter that is a list */
-  among(column: string, parameter: string): string;
-  contains(column: string, parameter: string): string;
-  /** whether a column is one of the values of a query. Each is looked up in the index: PostgreSQL would rather read the whole table */
-  oneOf(column: string, query: string): string;
-  /** milliseconds since the epoch: of PostgreSQL by its own clock, of SQLite the parameter `now` */
-  readonly now: string;
-  /** whether rows have locks: SQLite has one writer */
-  readonly hasLocks: boolean;
-  readonly skipLocked: string;
-  /** has a statement over rows return those that changed something, by a column of theirs. For RETURNING, SQLite would fill a table each time */
-  changed(column: string): string;
-  readonly serial: string;
-  /** the last `seq` that an event was given */
-  readonly lastSeq: string;
-  /** the order of texts: JavaScript's */
-  readonly bytes: string;
-}
-
 const namesIn = (columns: string) => columns.split(', ').map((column) => column.split(' ')[0] ?? '');
 
 /** Inserts rows. @param columns with their types, as `seq bigint, name text` */
@@ -74,23 +49,35 @@ export function insert(d: Dialect, table: string, columns: string, rest = ''): s
   return `INSERT INTO ${table} (${names}) SELECT ${values} ${r.from} WHERE true ${rest}`;
 }
 
-export const sqlite: Dialect = {
+/** What differs between the engines. */
+export type Dialect = typeof sqlite;
+
+export const sqlite = {
+  /** The rows of a statement. @param columns their members with types, as PostgreSQL reads them from JSON: `seq bigint, name text` */
   rows: <C extends string>(columns: C) => {
     const names = Object.fromEntries(namesIn(columns).map((name) => [name, `$${name}`]));
     const is = (column: string) => `${column} = $${column.split('.')[1]}`;
     return { ...names, is, from: '', using: '', beside: '' } as Rows<NamesOf<C>>;
   },
-  lock: (table, key, what, _order, where = 'true') =>
+  /** locks the rows of a table by their key, and reads them. SQLite only reads. @param _order of PostgreSQL: in which it locks them */
+  lock: (table: string, key: string, what: string, _order?: string, where = 'true') =>
     `SELECT ${what} FROM ${table} WHERE ${key} = $${key} AND ${where}`,
-  among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
-  contains: (column, parameter) => `instr(${column}, $${parameter}) > 0`,
-  oneOf: (column, query) => `${column} IN (${query})`,
+  /** whether a column has one of the texts of a parameter that is a list */
+  among: (column: string, parameter: string) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
+  contains: (column: string, parameter: string) => `instr(${column}, $${parameter}) > 0`,
+  /** whether a column is one of the values of a query. Each is looked up in the index: PostgreSQL would rather read the whole table */
+  oneOf: (column: string, query: string) => `${column} IN (${query})`,
+  /** milliseconds since the epoch: of PostgreSQL by its own clock, of SQLite the parameter `now` */
   now: '$now',
+  /** whether rows have locks: SQLite has one writer */
   hasLocks: false,
   skipLocked: '',
-  changed: () => '',
+  /** has a statement over rows return those that changed something, by a column of theirs. For RETURNING, SQLite would fill a table each time */
+  changed: (_column: string) => '',
   serial: 'INTEGER PRIMARY KEY',
+  /** the last `seq` that an event was given */
   lastSeq: 'SELECT coalesce(max(seq), 0) AS seq FROM events',
+  /** the order of texts: JavaScript's */
   bytes: '',
 };
 

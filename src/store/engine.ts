@@ -41,6 +41,7 @@ export interface Engine {
   size(): Promise<DatabaseSize>;
   /** Rebuilds the file, so that nothing is left in it of what was deleted. */
   compact(): Promise<void>;
+  /** It may be closed more than once. */
   close(): Promise<void>;
 }
 

@@ -17,11 +17,6 @@ export type EventStore = ReturnType<typeof storeOn>;
 
 /** What reads the store. It needs no key, and changes nothing, the schema included. */
 export function readerOn(engine: Engine) {
-  let closing: Promise<void> | undefined;
-  const close = () => {
-    closing ??= engine.close();
-    return closing;
-  };
   return {
     queue: queueReaderOn(engine),
     quarantine: callsOf(quarantineReads, engine.read),
@@ -29,8 +24,8 @@ export function readerOn(engine: Engine) {
     /** How large the database is, and how much room its disk has. */
     size: engine.size,
     /** Closes the database, once the calls made before have ended. */
-    close,
-    [Symbol.asyncDispose]: close,
+    close: engine.close,
+    [Symbol.asyncDispose]: engine.close,
   };
 }
 
@@ -41,7 +36,7 @@ export function readerOn(engine: Engine) {
 export function storeOn(engine: Engine, secrets: Secrets, options: StoreOptions) {
   const reader = readerOn(engine);
   const queue = queueOn(engine, reader.queue, options);
-  const quarantine = quarantineOn(engine, reader.quarantine, queue, options.clock);
+  const quarantine = quarantineOn(engine, queue, options.clock);
   const reports = { ...reader.reports, ...callsOf(reportOperations, engine.write) };
   /** How busy what writes is, 0 to 1: on SQLite the share of its time since this was asked last, on PostgreSQL of its connections now. */
   const { busy } = engine;

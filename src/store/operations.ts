@@ -7,7 +7,7 @@ import { reportOperations, reportReads } from './reports/report.ts';
 import { secretOperations, secretReads } from './secrets/sealed.ts';
 
 /**
- * What changes the store, each within one transaction. One order of locks holds everywhere: new ids by id, then lanes by name, then
+ * What is done in the store, each within one transaction. One order of locks holds everywhere: new ids by id, then lanes by name, then
  * existing events by seq.
  */
 export const operationsOf = (d: Dialect) => ({
@@ -15,10 +15,7 @@ export const operationsOf = (d: Dialect) => ({
   ...quarantineOperations(d),
   ...secretOperations(d),
   ...reportOperations(d),
-});
-
-/** The queries of lists. They delay no writes. */
-export const readsOf = (d: Dialect) => ({
+  // The queries of lists. They delay no writes.
   ...eventReads(d),
   ...quarantineReads(),
   ...secretReads(),

@@ -4,7 +4,7 @@ import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
 import type { DatabaseSize, Engine, Flaw, StoreOptions } from '../engine.ts';
-import { operationsOf, readsOf } from '../operations.ts';
+import { operationsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { direct, Servers } from './servers.ts';
@@ -34,7 +34,7 @@ const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
 export async function openPostgres(options: StoreOptions): Promise<Engine> {
   const servers = new Servers(options.DATABASE_URL, options.DATABASE_POOL);
-  const operations: Readonly<Record<string, Operate>> = { ...operationsOf(postgres), ...readsOf(postgres) };
+  const operations: Readonly<Record<string, Operate>> = operationsOf(postgres);
   const start = () => inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, options));
   await opening(servers, NAME, start);
   const attempt = async (begin: string, operate: Operate | undefined, input: object): Promise<unknown> => {

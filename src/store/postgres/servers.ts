@@ -82,7 +82,8 @@ export class Servers {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#pools.map((pool) => pool.end()));
+    const open = this.#pools.filter(({ ending }) => !ending); // a pool ends once
+    await Promise.all(open.map((pool) => pool.end()));
   }
 }
 

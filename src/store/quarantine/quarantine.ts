@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { networkOf } from '../../base/request-source.ts';
-import { type Calls, callsOf, type Engine } from '../engine.ts';
+import { callsOf, type Engine } from '../engine.ts';
 import { gathered } from '../gathered.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ToQuarantine } from '../stored.ts';
 import { DROPPED, type Entry, quarantineOperations } from './entries.ts';
-import type { quarantineReads } from './lists/entries.ts';
+import { quarantineReads } from './lists/entries.ts';
 
 /** How many entries give way in one commit: acks come through in between. */
 const STEP = 200;
@@ -13,13 +13,8 @@ const STEP = 200;
 const ENTRY_BYTES = 200;
 
 /** Notifications that no stored secret explains. */
-export function quarantineOn(
-  engine: Engine,
-  reader: Calls<ReturnType<typeof quarantineReads>>,
-  queue: Pick<Queue, 'tellRecorded'>,
-  clock: Clock,
-) {
-  const calls = { ...reader, ...callsOf(quarantineOperations, engine.write) };
+export function quarantineOn(engine: Engine, queue: Pick<Queue, 'tellRecorded'>, clock: Clock) {
+  const calls = { ...callsOf(quarantineReads, engine.read), ...callsOf(quarantineOperations, engine.write) };
   /** how many bytes may come until the size of the quarantine is read again */
   let room = 0;
   /** how many entries gave way, and were not told of yet */

@@ -13,11 +13,7 @@ const WRONG_KEY =
  * The webhooks' secrets, sealed. Where another process seals them under a new key in the key file, the vault goes on with that one.
  * @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets
  */
-export async function openSecrets(
-  engine: Engine,
-  given: KeySource,
-  { clock, withoutKey = false }: Pick<StoreOptions, 'clock' | 'withoutKey'>,
-) {
+export async function openSecrets(engine: Engine, given: KeySource, { clock, withoutKey }: StoreOptions) {
   const calls = { ...callsOf(secretReads, engine.read), ...callsOf(secretOperations, engine.write) };
   let source = given;
   if ((await calls.keyCheck()) === undefined)

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
-import { operationsOf, RELAXED, readsOf } from '../operations.ts';
+import { operationsOf, RELAXED } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { advised, closeToOthers, refuseLoss, replaced } from './file.ts';
 
@@ -171,17 +171,15 @@ export function connectionOn(path: string, mode: Mode): Connection {
   const database = opened(path, mode, isWriter ? readyToWrite : readyToRead);
   const transact = transactionsOn(database, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN');
   const file = identityOf(path);
-  const operations: Readonly<Record<string, Operate>> = { ...operationsOf(sqlite), ...readsOf(sqlite) };
-  let synchronous = 'FULL';
+  const operations: Readonly<Record<string, Operate>> = operationsOf(sqlite);
   return {
     async run(requests) {
       try {
         // The next process to start would not find what was written.
         if (isWriter && identityOf(path) !== file) throw new Error(replaced(path));
         // An ack waits for the disk. A power cut may take commits of the RELAXED operations, and these run again.
-        const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
-        if (wanted !== synchronous) database.pragma(`synchronous = ${wanted}`);
-        synchronous = wanted;
+        const isRelaxed = requests.every(({ name }) => RELAXED.has(name));
+        database.pragma(`synchronous = ${isRelaxed ? 'NORMAL' : 'FULL'}`);
         const outputs: unknown[] = [];
         await transact(async (db) => {
           for (const { name, input } of requests) outputs.push(await operations[name]?.(db, input as never));

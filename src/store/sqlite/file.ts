@@ -50,10 +50,9 @@ export function refuseLoss(path: string): void {
   const real = isFile ? fs.realpathSync(path) : resolve(path);
   const stranger = strangerTo(real);
   if (stranger !== undefined) throw unusable(replaced(path, ` by process ${stranger}`));
-  if (isFile && fs.statSync(path).size > 0) return;
   const rests = isFile ? [`${real}-wal`, keyPathOf(path)] : [`${real}-wal`];
   const rest = rests.find((file) => fs.statSync(file, { throwIfNoEntry: false })?.size);
-  if (rest === undefined || (isThere(path) && fs.statSync(path).size > 0)) return; // another process has made it meanwhile
+  if (rest === undefined || (isThere(path) && fs.statSync(path).size > 0)) return; // also if another process has made it meanwhile
   const what = `${path} is ${isFile ? 'empty' : 'not there'}, although ${rest} is there`;
   const why = 'acknowledged notifications may be in no other file, or a copy was cut short';
   const anew = `to start with an empty database instead, stop the server, and move ${rest} away`;
