@@ -10,7 +10,7 @@ import { type Config, connectionsWithin, type GlobalFlags, loadConfig, mostOpenF
 import type { DefinedApp } from './dispatch/handler.ts';
 import { loadDefinition, readApp } from './dispatch/load-handlers.ts';
 import type { Tell } from './dispatch/process-guard.ts';
-import { lackingKinds } from './dispatch/subscribers.ts';
+import { appsOf, lackingKinds } from './dispatch/subscribers.ts';
 import { doubtsOf } from './doubts.ts';
 import { kindNames } from './notification/kinds.ts';
 import { checkAlert, checkClock, checkProvider, checkUrls } from './provider/checks.ts';
@@ -71,8 +71,9 @@ export async function* checkApp(
     const { settings } = loaded;
     const kinds = kindNames.length - lackingKinds(loaded).length;
     const names = Object.keys(loaded.subscribers ?? {}).join(', ');
+    const reminders = appsOf(loaded).some(({ handlers }) => handlers.reminder) ? ', and reminders' : '';
     const more = names && `; subscribers: ${names}`;
-    yield check.ok(`they load; ${kinds} of ${kindNames.length} kinds have a handler${more}`);
+    yield check.ok(`they load; ${kinds} of ${kindNames.length} kinds have a handler${reminders}${more}`);
     check = findingsOf('settings');
     readApp(loaded, config);
     if (settings) yield check.ok(`no mistakes in ${Object.keys(settings.shape).join(', ') || 'them'}`);

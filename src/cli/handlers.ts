@@ -2,17 +2,19 @@ import type { Command } from 'commander';
 import { keptAlive, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { type Finding, findingsOf } from '../base/finding.ts';
+import { nextOf } from '../base/schedule.ts';
 import type { Config } from '../config.ts';
+import { type DefinedApp, specOf } from '../dispatch/handler.ts';
 import { handlersFile, loadDefinition } from '../dispatch/load-handlers.ts';
 import type { OnceOptions } from '../dispatch/once.ts';
 import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
-import { appsOf, lackingKinds } from '../dispatch/subscribers.ts';
+import { appsOf, lackingKinds, slotsOf } from '../dispatch/subscribers.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
-import type { Queue } from '../store/event-store.ts';
+import type { Queue, ReminderChange, StoreReader } from '../store/event-store.ts';
 import { withReader } from '../store/open.ts';
-import { stateJson } from '../store/queue/lists/event-json.ts';
+import { isoOrNull, stateJson } from '../store/queue/lists/event-json.ts';
 import { type EventId, lineOf, ofSubscriber } from '../store/stored.ts';
 import { toVerified } from '../store/verified.ts';
 import { requiredEvent } from './events/list-and-show.ts';
@@ -27,7 +29,9 @@ export function addHandlers(program: Command): void {
     .description('List the kinds that your handlers take, check the handlers, or try one of them.');
   handlers
     .command('list', { isDefault: true })
-    .description('List each kind, and whether it has a handler (the default); unknown is every other kind.')
+    .description(
+      'List each kind and schedule, and whether it has a handler (the default); unknown: any other kind.',
+    )
     .option('--json', 'print a JSON array')
     .action(loadingOnly(list));
   handlers
@@ -41,18 +45,32 @@ export function addHandlers(program: Command): void {
 }
 
 async function list({ json }: { json?: true }, command: Command): Promise<void> {
-  const apps = appsOf(await loadDefinition(options.configOf(command), say));
-  const all = [...kindNames, 'unknown' as const].map((kind) => {
-    const takers = apps.flatMap(({ subscriber, handlers }) => (handlers[kind] ? subscriber : []));
-    return { kind, handler: takers.includes(''), subscribers: takers.filter(Boolean) };
+  const app = await loadDefinition(options.configOf(command), say);
+  const apps = appsOf(app);
+  const schedules = timesOf(app);
+  const all = [...kindNames, 'unknown', 'reminder', ...schedules.keys()].map((kind) => {
+    const takers = apps.flatMap((one) => (slotsOf(one.handlers).includes(kind) ? one.subscriber : []));
+    const subscribers = takers.filter(Boolean);
+    return { kind, handler: takers.includes(''), subscribers, ...schedules.get(kind) };
   });
   if (json) return printJson(all);
   const names = apps.slice(1).map(({ subscriber }) => subscriber);
-  const rows = all.map(({ kind, handler, subscribers }) => {
+  const rows = all.map(({ kind, handler, subscribers, times, next_at }) => {
     const cells = names.map((name) => (subscribers.includes(name) ? 'yes' : 'none'));
-    return [kind, handler ? 'yes' : 'none: ends as skipped', ...cells];
+    const has = times ? `${times}, next ${next_at}` : 'yes';
+    return [kind, handler ? has : 'none: ends as skipped', ...cells];
   });
   await write(table(['kind', 'handler', ...names], rows));
+}
+
+/** By its slot, when each schedule of an app comes, and when next by the clock of this machine. */
+function timesOf({ schedule = {} }: DefinedApp) {
+  return new Map(
+    Object.entries(schedule).map(([name, one]) => {
+      const times = 'every' in one ? `every ${one.every}` : `${one.cron} ${one.zone ?? 'UTC'}`;
+      return [`schedule:${name}`, { times, next_at: isoOrNull(nextOf(specOf(one), systemClock.now())) }];
+    }),
+  );
 }
 
 function check(flags: { strict?: true; json?: true }, command: Command): Promise<void> {
@@ -70,6 +88,10 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
   yield missing.length === 0
     ? finding.ok('every kind has a handler')
     : finding[ifMissing](`no handler for ${missing.join(', ')}. ${advice}`);
+  const schedules = [...timesOf(loaded)].map(
+    ([slot, { times, next_at }]) => `${slot}: ${times}, next ${next_at}`,
+  );
+  if (schedules.length > 0) yield findingsOf('schedules').ok(schedules.join('; '));
   yield await checkTypes(handlersFile(config));
 }
 
@@ -101,32 +123,38 @@ function addTry(handlers: Command): void {
 async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
   const config = options.configOf(command);
   const { attempt, replay, late = false } = flags;
-  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '', reminders: [] };
-  if (id === undefined) {
-    const read = readBody(await options.bodyOf(flags));
-    if (read.problem !== undefined)
-      throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
-    const received = { ...toVerified(read.value, read.text), receivedAt: systemClock.now(), seq: 0 };
-    const subscriber = options.subscriberNamed(flags.subscriber);
-    const id = ofSubscriber(received.id, subscriber) as EventId;
-    return tell(
-      await tryEvent(
-        { ...received, ...circumstances, id, subscriber, origin: 'notification', state: [] },
-        config,
-      ),
-      flags,
-    );
-  }
-  if ([flags.kind, flags.body, flags.subscriber].some((given) => given !== undefined))
+  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
+  const trial = await (id === undefined
+    ? tryEvent({ ...(await composed(flags)), ...circumstances }, config)
+    : withReader(config, async (store) => {
+        const event = { ...(await storedEvent(store, id, flags)), ...circumstances };
+        return tryEvent(event, config, flags.resetSteps ? undefined : store.queue);
+      }));
+  await (flags.json ? printJson(trial) : write(members(trial)));
+  if (!['handled', 'skip', 'retry'].includes(trial.outcome))
+    throw new KitError('CHECK_FAILED', 'the handler did not succeed');
+}
+
+/** An event as it would be recorded of what the options compose. @throws KitError INPUT_INVALID if a receiver refuses that */
+async function composed(flags: Flags) {
+  const read = readBody(await options.bodyOf(flags));
+  if (read.problem !== undefined)
+    throw new KitError('INPUT_INVALID', `a receiver refuses this body with 400 (${read.problem})`);
+  const received = { ...toVerified(read.value, read.text), receivedAt: systemClock.now(), seq: 0 };
+  const subscriber = options.subscriberNamed(flags.subscriber);
+  const id = ofSubscriber(received.id, subscriber) as EventId;
+  return { ...received, id, subscriber, origin: 'notification' as const, state: [], reminders: [] };
+}
+
+/** An event of the database, with what is stored for its media or channel. */
+async function storedEvent(store: StoreReader, id: string, { kind, body: file, subscriber }: Flags) {
+  if ([kind, file, subscriber].some((given) => given !== undefined))
     throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');
-  await withReader(config, async (store) => {
-    const { body, ...event } = await requiredEvent(store, id);
-    if (body === undefined)
-      throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
-    const state = await store.queue.state(event);
-    const stored = flags.resetSteps ? undefined : store.queue;
-    await tell(await tryEvent({ ...event, ...circumstances, body, state }, config, stored), flags);
-  });
+  const { body, ...event } = await requiredEvent(store, id);
+  if (body === undefined)
+    throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
+  const reminders = (await store.queue.remindersOf(event)).map(({ name }) => name);
+  return { ...event, body, state: await store.queue.state(event), reminders };
 }
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. @param stored has the results of steps */
@@ -158,19 +186,23 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   });
   const duration_ms = Math.round(systemClock.monotonic() - began);
   const { id, kind, resource } = event;
-  const { type: outcome, state: changes = [] } = run;
+  const { type: outcome, state: changes = [], reminders = [] } = run;
   const reason = 'reason' in run ? run.reason : null;
   const after_ms = run.type === 'retry' ? (run.after ?? null) : null;
   const called = [...steps].map(([name, { ran }]) => ({ name, ran }));
   const set = stateJson(changes.flatMap(({ name, value }) => (value === null ? [] : { name, value })));
   const deleted = changes.filter(({ value }) => value === null).map(({ name }) => name);
-  const state = { set, deleted };
-  return { id, kind, resource, outcome, reason, after_ms, duration_ms, steps: called, state };
+  const left = { state: { set, deleted }, reminders: changesJson(reminders) };
+  return { id, kind, resource, outcome, reason, after_ms, duration_ms, steps: called, ...left };
 }
 
-/** Tells how the trial run of a handler ended. @throws KitError CHECK_FAILED */
-async function tell(trial: Awaited<ReturnType<typeof tryEvent>>, { json }: Flags): Promise<void> {
-  await (json ? printJson(trial) : write(members(trial)));
-  if (!['handled', 'skip', 'retry'].includes(trial.outcome))
-    throw new KitError('CHECK_FAILED', 'the handler did not succeed');
+/** The reminders that a run which ends now sets and forgets. */
+function changesJson(changes: readonly ReminderChange[]) {
+  const ended = systemClock.now();
+  const all = changes.map(({ name, at, afterMs, data = 'null' }) => {
+    const dueAt = at ?? (afterMs === undefined ? undefined : ended + afterMs);
+    return { name, due_at: isoOrNull(dueAt), data: JSON.parse(data) };
+  });
+  const forgotten = all.filter(({ due_at }) => due_at === null).map(({ name }) => name);
+  return { set: all.filter(({ due_at }) => due_at !== null), forgotten };
 }

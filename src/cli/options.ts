@@ -71,7 +71,8 @@ export const FILTER_FLAGS = 'kind status waiting site resource webhook since unt
 export function withFilter(command: Command): Command {
   const whose = (text: string) => (text === 'all' ? text : subscriber(text));
   const named = 'of a subscriber; main: of the handlers without a name; all: of both';
-  return withNotificationFilter(command).option('--subscriber <name>', named, whose);
+  const own = 'reminder, schedule:NAME, ';
+  return withNotificationFilter(command, own).option('--subscriber <name>', named, whose);
 }
 
 /** A filter by why events wait. */
@@ -79,11 +80,11 @@ export const waiting = () =>
   new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed').choices(WAITING);
 
 /** The same where notifications are meant, whoever handles them. */
-export function withNotificationFilter(command: Command): Command {
+export function withNotificationFilter(command: Command, own = ''): Command {
   const groups = groupNames.join(', ');
   const ids = (text: string, before: readonly string[] = []) => [...before, idOfEvent(text)];
   return command
-    .option('--kind <kind>', `a kind, or all of a group: ${groups}; may be repeated`, kinds)
+    .option('--kind <kind>', `a kind, ${own}or all of a group: ${groups}; may be repeated`, kinds)
     .addOption(new Option('--status <status>', 'the status of the event').choices(STATUSES))
     .option('--site <id>', 'the site of the event')
     .option('--resource <media:ID|channel:ID>', 'the media or channel of the event', resource)
@@ -106,7 +107,7 @@ export const subscriberNamed = (name = MAIN) => (name === MAIN ? '' : name);
 
 /** A kind, or all of a group. */
 export function kinds(text: string, before: readonly string[] = []): readonly string[] {
-  const known = `${kindNames.join(', ')}; a group: ${groupNames.join(', ')}`;
+  const known = `${kindNames.join(', ')}; reminder or schedule:NAME; a group: ${groupNames.join(', ')}`;
   const meant = valid(kindsMeant(text), `one of ${known}; or unknown:NAME for another one`);
   return [...new Set([...before, ...meant])];
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { plural } from '../base/text.ts';
 import { withDatabase, withReader } from '../store/open.ts';
-import { stateJson } from '../store/queue/lists/event-json.ts';
+import { reminderJson, stateJson } from '../store/queue/lists/event-json.ts';
+import { reminderTable } from './events/list-and-show.ts';
 import { configOf, resource, subscriber, subscriberNamed } from './options.ts';
 import { line, print, printJson, table, write } from './output.ts';
 
@@ -12,7 +13,7 @@ export function addState(program: Command): void {
     .description('Show or delete what handlers keep for a media or channel (ctx.state).');
   state
     .command('show')
-    .description('Show the state of a media or channel: each name with its value as JSON.')
+    .description('Show the state of a media or channel: each name with its value as JSON, and its reminders.')
     .action(show);
   state
     .command('delete')
@@ -30,11 +31,14 @@ type Flags = { subscriber?: string; json?: true };
 
 async function show(resource: string, { subscriber: name, json }: Flags, command: Command): Promise<void> {
   const lane = { resource, subscriber: subscriberNamed(name) };
-  const values = await withReader(configOf(command), (store) => store.queue.state(lane));
-  if (json) return printJson({ ...lane, state: stateJson(values) });
-  if (values.length === 0) return print(`${line(resource)} has no state`);
+  const [values, set] = await withReader(configOf(command), ({ queue }) =>
+    Promise.all([queue.state(lane), queue.remindersOf(lane)]),
+  );
+  const reminders = set.map(reminderJson);
+  if (json) return printJson({ ...lane, state: stateJson(values), reminders });
   const rows = values.map(({ name, value }) => [name, value]);
-  await write(table(['name', 'value'], rows));
+  const shown = rows.length > 0 ? table(['name', 'value'], rows) : `${line(resource)} has no state\n`;
+  await write(shown + reminderTable(reminders));
 }
 
 async function remove(resource: string, { subscriber: name, json }: Flags, command: Command): Promise<void> {

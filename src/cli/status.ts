@@ -5,6 +5,8 @@ import { plural, visibleLine } from '../base/text.ts';
 import { stats } from '../inspector/attention/attention.ts';
 import { duration, number, size } from '../inspector/pages/words.ts';
 import { withDatabase } from '../store/open.ts';
+import { iso, isoOrNull } from '../store/queue/lists/event-json.ts';
+import type { StoredSchedule } from '../store/queue/lists/reminders.ts';
 import { configOf } from './options.ts';
 import { print, printJson } from './output.ts';
 
@@ -18,13 +20,14 @@ export function addStatus(program: Command): void {
     .action(status);
 }
 
-type Stats = Awaited<ReturnType<typeof stats>>;
+type Stats = Awaited<ReturnType<typeof stats>> & { schedules: readonly ReturnType<typeof scheduleJson>[] };
 
 async function status({ json }: { readonly json?: true }, command: Command): Promise<void> {
   const config = configOf(command);
-  const told = await withDatabase({ ...config, withoutKey: true }, (store) =>
-    stats({ store, config, clock: systemClock }),
-  );
+  const told = await withDatabase({ ...config, withoutKey: true }, async (store) => ({
+    ...(await stats({ store, config, clock: systemClock })),
+    schedules: (await store.queue.schedules()).map(scheduleJson),
+  }));
   if (json) await printJson(told);
   else for (const line of linesOf(told)) await print(visibleLine(line));
   const grave = told.concerns.filter((concern) => concern.grave).length;
@@ -32,8 +35,13 @@ async function status({ json }: { readonly json?: true }, command: Command): Pro
     throw new KitError('CHECK_FAILED', `${plural(grave, 'of these needs', 'of these need')} attention now`);
 }
 
+function scheduleJson({ name, spec, nextAt, lastAt, lastId, lastStatus }: StoredSchedule) {
+  const last = { last_at: isoOrNull(lastAt), last_event: lastId ?? null, last_status: lastStatus ?? null };
+  return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...last };
+}
+
 function linesOf(told: Stats): string[] {
-  const { concerns, events, quarantined, figures, disk, instances } = told;
+  const { concerns, events, quarantined, figures, schedules, disk, instances } = told;
   const now = Date.parse(told.now);
   const ago = (time: string) => `${duration(Math.max(0, now - Date.parse(time)))} ago`;
   const said = concerns.map(
@@ -56,6 +64,10 @@ function linesOf(told: Stats): string[] {
       const nobody = having.length === 0 ? ', in no instance' : '';
       return `subscriber ${name}: pending ${number(pending)}, behind ${number(behind)}${nobody}`;
     }),
+    ...schedules.map(
+      ({ name, last_at: last, last_status: end, next_at: next }) =>
+        `schedule   ${name}: last ${last ? `${last}, ${end}` : 'none'}; next ${next}`,
+    ),
     `database   ${size(disk.database_bytes)}${free}`,
     ...instances.map(
       ({ name, version, seen_at: seen, left_at: left, running }) =>

@@ -4,7 +4,7 @@ import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { loadDefinition } from '../dispatch/load-handlers.ts';
-import { slotsOf } from '../dispatch/subscribers.ts';
+import { sentSlotsOf } from '../dispatch/subscribers.ts';
 import type { StoreReader } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { isoOrNull } from '../store/queue/lists/event-json.ts';
@@ -45,7 +45,10 @@ export function addSubscribers(program: Command): void {
     .description('Remove a subscriber that no instance has any more, and dismiss its pending events.')
     .argument('<name>', 'its name, as `hookkit subscribers` lists it')
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', '\nDeploy without it first. Its events of the past stay.')
+    .addHelpText(
+      'after',
+      '\nDeploy without it first. Its reminders are forgotten, and its events of the past stay.',
+    )
     .action(remove);
 }
 
@@ -79,7 +82,7 @@ type StartFlags = { since: number; json?: true };
 
 async function start(subscriber: string, { since, json }: StartFlags, command: Command): Promise<void> {
   const config = configOf(command);
-  const kinds = slotsOf(appOf(await loadDefinition(config, say), subscriber).handlers);
+  const kinds = sentSlotsOf(appOf(await loadDefinition(config, say), subscriber).handlers);
   await withDatabase(config, ({ queue }) =>
     interruptible('run it again to make the rest', async (signal) => {
       await queue.subscribe({ subscriber, kinds });

@@ -31,6 +31,10 @@ export function lackingKinds(app: RunningApp): string[] {
 export const slotsOf = (handlers: Handlers<never>): string[] =>
   Object.entries(handlers).flatMap(([slot, handler]) => (handler ? slot : []));
 
+/** Those of notifications alone: a subscriber's events are made of these. */
+export const sentSlotsOf = (handlers: Handlers<never>) =>
+  slotsOf(handlers).filter((slot) => slot !== 'reminder');
+
 export type Dispatchers = ReturnType<typeof together>;
 
 /**
@@ -44,8 +48,7 @@ export async function dispatchersOf({ app, ...options }: DispatcherOptions) {
   for (const one of appsOf(app)) {
     const { subscriber, handlers } = one;
     const slots = slotsOf(handlers);
-    const sent = slots.filter((slot) => slot !== 'reminder');
-    if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: sent });
+    if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: sentSlotsOf(handlers) });
     all.push(new Dispatcher({ ...options, app: one }));
     kinds.push(...slots.map((slot) => ofSubscriber(slot, subscriber)));
   }

@@ -25,10 +25,11 @@ test('tells of each kind whether it has a handler, as a table and as JSON', asyn
   const options = { env: { DATABASE_URL: `sqlite:${desk().path('absent.db')}` } };
   const { code, stdout } = await run([], options);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^media_created +yes[\s\S]*^unknown +none: ends as skipped$/m);
+  expect(stdout).toMatch(/^media_created +yes[\s\S]*^reminder +none: ends as skipped$/m);
   expect(JSON.parse((await run(['--json'], options)).stdout)).toEqual([
     ...kindNames.map((kind) => expect.objectContaining({ kind, handler: true })),
     { kind: 'unknown', handler: false, subscribers: [] },
+    { kind: 'reminder', handler: false, subscribers: [] },
   ]);
 });
 

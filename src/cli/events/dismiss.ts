@@ -9,6 +9,7 @@ type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: t
 
 const HELP = `
 Other events than dead and pending ones stay as they are, and so do those that a handler runs. A replay takes a dismissed event up again.
+The reminders that a dismissed event set are forgotten.
 
 Example:
   npx hookkit events dismiss --status dead --error '*archive answered 404*' --reason 'the archive has dropped these media'`;

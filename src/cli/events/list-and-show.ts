@@ -3,7 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { headlineOf } from '../../base/thrown.ts';
 import type { StoredEvent, StoreReader } from '../../store/event-store.ts';
 import { withReader } from '../../store/open.ts';
-import { eventJson, iso, wholeEventJson } from '../../store/queue/lists/event-json.ts';
+import { eventJson, iso, type reminderJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import * as options from '../options.ts';
 import { beginning, members, printJson, say, table, write } from '../output.ts';
 
@@ -26,7 +26,7 @@ export function addListAndShow(events: Command): void {
   events
     .command('show')
     .description(
-      'Show one event with its payload, steps, all attempts, and the state of its media or channel.',
+      'Show one event with its payload, steps, all attempts, and the state and reminders of its media or channel.',
     )
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it', options.idOfEvent)
     .option('--json', 'print a JSON object; its `history` has the attempts')
@@ -77,12 +77,20 @@ async function show(id: string, { json }: { json?: true }, command: Command): Pr
   await withReader(options.configOf(command), async (store) => {
     const event = (await wholeEventJson(store, id)) ?? unknownEvent(id);
     if (json) return printJson(event);
-    const { history, ...shown } = event;
+    const { history, reminders, ...shown } = event;
+    const origin = event.origin === 'notification' ? null : event.origin;
     const siblings = event.siblings.map(({ id, status }) => `${id}: ${status}`).join('\n') || null;
     const subscriber = siblings && options.nameOfSubscriber(event.subscriber);
     const body = event.body === null ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
-    await write(`${members({ ...shown, subscriber, siblings, body })}\n${historyTable(history)}`);
+    const text = members({ ...shown, origin, subscriber, siblings, body });
+    await write(`${text}${reminderTable(reminders)}\n${historyTable(history)}`);
   });
+}
+
+/** The reminders of a media or channel as a table, if it has any. */
+export function reminderTable(reminders: readonly ReturnType<typeof reminderJson>[]): string {
+  const rows = reminders.map(({ name, due_at, data }) => [name, due_at, JSON.stringify(data)]);
+  return rows.length === 0 ? '' : `\n${table(['reminder', 'due', 'data'], rows)}`;
 }
 
 /** The event of an id. @throws KitError EVENT_UNKNOWN if it is not in the database */

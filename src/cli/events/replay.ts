@@ -20,6 +20,7 @@ import { signingKeys } from './send.ts';
 
 const HELP = `
 Without --to, the replay resets events to pending, and the server handles them again. With --to, it sends them as the provider does.
+Reminders and the ticks of schedules are left out, unless --kind or --id names them.
 --status pending alone means --waiting failed: what asked to come back comes by itself.
 --expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.
 
@@ -47,7 +48,9 @@ export function addReplay(events: Command): void {
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
     .addOption(options.waiting())
-    .addOption(new Option('--all', 'replay every event of the database').conflicts(options.FILTER_FLAGS))
+    .addOption(
+      new Option('--all', 'replay all notifications of the database').conflicts(options.FILTER_FLAGS),
+    )
     .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.lengthOfTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .option('--json', 'print the result as JSON')
