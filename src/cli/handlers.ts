@@ -14,7 +14,7 @@ import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
 import type { Queue, ReminderChange, StoreReader } from '../store/event-store.ts';
 import { withReader } from '../store/open.ts';
-import { isoOrNull, stateJson } from '../store/queue/lists/event-json.ts';
+import { iso, isoOrNull, stateJson } from '../store/queue/lists/event-json.ts';
 import { type EventId, lineOf, ofSubscriber } from '../store/stored.ts';
 import { toVerified } from '../store/verified.ts';
 import { requiredEvent } from './events/list-and-show.ts';
@@ -50,8 +50,8 @@ async function list({ json }: { json?: true }, command: Command): Promise<void> 
   const schedules = timesOf(app);
   const all = [...kindNames, 'unknown', 'reminder', ...schedules.keys()].map((kind) => {
     const takers = apps.flatMap((one) => (slotsOf(one.handlers).includes(kind) ? one.subscriber : []));
-    const subscribers = takers.filter(Boolean);
-    return { kind, handler: takers.includes(''), subscribers, ...schedules.get(kind) };
+    const times = schedules.get(kind);
+    return { kind, handler: takers.includes(''), subscribers: takers.filter(Boolean), ...times };
   });
   if (json) return printJson(all);
   const names = apps.slice(1).map(({ subscriber }) => subscriber);
@@ -88,10 +88,8 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
   yield missing.length === 0
     ? finding.ok('every kind has a handler')
     : finding[ifMissing](`no handler for ${missing.join(', ')}. ${advice}`);
-  const schedules = [...timesOf(loaded)].map(
-    ([slot, { times, next_at }]) => `${slot}: ${times}, next ${next_at}`,
-  );
-  if (schedules.length > 0) yield findingsOf('schedules').ok(schedules.join('; '));
+  for (const [slot, { times, next_at }] of timesOf(loaded))
+    yield findingsOf(slot).ok(`${times}, next ${next_at}`);
   yield await checkTypes(handlersFile(config));
 }
 
@@ -192,17 +190,14 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   const called = [...steps].map(([name, { ran }]) => ({ name, ran }));
   const set = stateJson(changes.flatMap(({ name, value }) => (value === null ? [] : { name, value })));
   const deleted = changes.filter(({ value }) => value === null).map(({ name }) => name);
-  const left = { state: { set, deleted }, reminders: changesJson(reminders) };
+  const left = { state: { set, deleted }, reminders: reminders.map(changeJson) };
   return { id, kind, resource, outcome, reason, after_ms, duration_ms, steps: called, ...left };
 }
 
-/** The reminders that a run which ends now sets and forgets. */
-function changesJson(changes: readonly ReminderChange[]) {
-  const ended = systemClock.now();
-  const all = changes.map(({ name, at, afterMs, data = 'null' }) => {
-    const dueAt = at ?? (afterMs === undefined ? undefined : ended + afterMs);
-    return { name, due_at: isoOrNull(dueAt), data: JSON.parse(data) };
-  });
-  const forgotten = all.filter(({ due_at }) => due_at === null).map(({ name }) => name);
-  return { set: all.filter(({ due_at }) => due_at !== null), forgotten };
+/** What a run that ends now changes about a reminder. */
+function changeJson({ name, at, afterMs, data = 'null' }: ReminderChange) {
+  const dueAt = at ?? (afterMs === undefined ? undefined : systemClock.now() + afterMs);
+  return dueAt === undefined
+    ? { name, forgotten: true }
+    : { name, due_at: iso(dueAt), data: JSON.parse(data) };
 }

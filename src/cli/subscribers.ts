@@ -45,10 +45,7 @@ export function addSubscribers(program: Command): void {
     .description('Remove a subscriber that no instance has any more, and dismiss its pending events.')
     .argument('<name>', 'its name, as `hookkit subscribers` lists it')
     .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      '\nDeploy without it first. Its reminders are forgotten, and its events of the past stay.',
-    )
+    .addHelpText('after', '\nDeploy without it first. Its reminders are forgotten; its past events stay.')
     .action(remove);
 }
 

@@ -26,11 +26,8 @@ async function past(): Promise<EventStore> {
   const reminders = [DUE, AHEAD];
   for (const claim of await claims(store)) await store.queue.settle(claim, { ...HANDLED, reminders });
   await store.queue.schedule({ list: [DIGEST] });
-  const due = "SET due_at = 0 WHERE name = ''";
-  await desk().database.execute({
-    sqlite: `UPDATE reminders ${due}`,
-    postgres: `UPDATE hookkit.reminders ${due}`,
-  });
+  const soon = (table: string) => `UPDATE ${table} SET due_at = 0 WHERE name = ''`;
+  await desk().database.execute({ sqlite: soon('reminders'), postgres: soon('hookkit.reminders') });
   await store.queue.comeDue({ schedules: [DIGEST] });
   await settleAll(store, HANDLED);
   return store;
@@ -54,11 +51,11 @@ test('the handlers of reminders and schedules are listed and checked, and a run 
   const { findings }: { findings: Finding[] } = JSON.parse(checked.stdout);
   const detail = (of: string) => only(findings.filter(({ check }) => check === of)).detail;
   expect(detail('handlers')).toMatch(/1 of 13 kinds have a handler, and reminders; subscribers: search$/);
-  expect(detail('schedules')).toMatch(/^schedule:digest: every 1h, next \S+Z; schedule:report: 0 6 /);
-  expect((await json('handlers try --kind media_available --media m1')).reminders).toEqual({
-    set: [{ name: 'publish', due_at: expect.stringMatching(/^2\S+Z$/), data: { page: 1 } }],
-    forgotten: ['remove'],
-  });
+  expect(detail('schedule:digest')).toMatch(/^every 1h, next \S+:00:00.000Z$/);
+  expect((await json('handlers try --kind media_available --media m1')).reminders).toEqual([
+    { name: 'publish', due_at: expect.stringMatching(/^2\S+Z$/), data: { page: 1 } },
+    { name: 'remove', forgotten: true },
+  ]);
 });
 
 test('a stored reminder and a tick are listed by kind, shown with what is set for when, and tried by id', async () => {
@@ -77,8 +74,7 @@ test('a stored reminder and a tick are listed by kind, shown with what is set fo
   expect((await json('state show media:m1')).reminders).toMatchObject([{ name: 'close', data: { n: 1 } }]);
   const state = { set: { publish: { page: 1 } }, deleted: [] };
   expect(await json(`handlers try ${reminder}`)).toMatchObject({ outcome: 'handled', state });
-  const last = { set: { last: expect.stringMatching(/:00:00.000Z$/) } };
-  expect(await json(`handlers try ${tick}`)).toMatchObject({ kind: 'schedule:digest', state: last });
+  expect(await json(`handlers try ${tick}`)).toMatchObject({ kind: 'schedule:digest', outcome: 'handled' });
   const [schedule] = (await json('status')).schedules;
   expect(schedule).toMatchObject({ name: 'digest', last_event: tick, last_status: 'handled' });
   const { last_at: at, next_at: next } = schedule;

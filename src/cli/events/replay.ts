@@ -48,9 +48,7 @@ export function addReplay(events: Command): void {
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
     .addOption(options.waiting())
-    .addOption(
-      new Option('--all', 'replay all notifications of the database').conflicts(options.FILTER_FLAGS),
-    )
+    .addOption(new Option('--all', 'replay all notifications').conflicts(options.FILTER_FLAGS))
     .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.lengthOfTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .option('--json', 'print the result as JSON')
