@@ -1,6 +1,8 @@
+import { KitError } from '../../../base/errors.ts';
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
+import type { StoreReader } from '../../event-store.ts';
 import { READY } from '../../schema.ts';
-import type { EventId, StoredEvent } from '../../stored.ts';
+import { type EventId, type StoredEvent, subscriberOf, toReplay } from '../../stored.ts';
 import { PLACES } from '../record.ts';
 import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
 
@@ -216,3 +218,29 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
 
 /** A first line in which `*` stands for anything, as LIKE has it, and what may come after it. */
 const likeOf = (line: string) => `${line.replaceAll(/[!%_]/g, '!$&').replaceAll('*', '%')}\n%`;
+
+/**
+ * The filter of a replay or dismissal. In an app with subscribers, it says whose events it means, by a name or by ids: what a search index
+ * needs again is not to be mailed again. Events of a removed subscriber may be dismissed, but nobody would run them again.
+ * @param whose the subscriber of the filter as people name it, `main` and `all` included; undefined if they do not
+ * @throws KitError INPUT_INVALID that names the subscribers
+ */
+export async function bulkFilter(
+  { queue }: Pick<StoreReader, 'queue'>,
+  verb: 'replay' | 'dismiss',
+  filter: EventFilter,
+  whose?: string,
+): Promise<EventFilter> {
+  const names = (await queue.subscribers()).map(({ name }) => name);
+  const refused = (why: string) =>
+    new KitError('INPUT_INVALID', `${why}: this database has ${names.join(', ') || 'none'}`);
+  if (whose === undefined && !filter.ids && names.length > 0)
+    throw refused('say whose events are meant, with subscriber main, all or a name');
+  const usual = verb === 'replay' ? [''] : [];
+  const meant = [...new Set(filter.ids?.map(subscriberOf) ?? usual)];
+  const subscriber = whose === undefined && meant.length === 1 ? meant[0] : filter.subscriber;
+  if (verb === 'dismiss') return { ...filter, subscriber };
+  if (subscriber && !names.includes(subscriber))
+    throw refused(`there is no subscriber ${subscriber}, so that nobody would run its events`);
+  return toReplay({ ...filter, subscriber });
+}
