@@ -10,7 +10,6 @@ import type { Attempt, RunningStart, StatePlace, StatesQuery, Subscriber } from 
 const STATES_PAGE = 500;
 /** In the order of an index: after a backlog, PostgreSQL would believe that many rows match, and search the whole table for the first. */
 const isThere = (from: string) => `CASE WHEN (SELECT 1 FROM ${from} LIMIT 1) IS NULL THEN 0 ELSE 1 END`;
-const START: StatePlace = { resource: '', name: '' };
 type Id = { readonly id: string };
 
 /** What one reads of events, their steps and states. */
@@ -95,7 +94,7 @@ export function eventReads(d: Dialect) {
     state: (db: Db, lane: Lane & Of) => db.all<StateValue>(state, lane),
 
     /** A stretch of the state of all media, or of all channels, in the order of resources and their names; nothing after the last. */
-    states: (db: Db, { subscriber, of, after = START }: StatesQuery) =>
+    states: (db: Db, { subscriber, of, after = { resource: '', name: '' } }: StatesQuery) =>
       db.all<StatePlace & StateValue>(states, { subscriber, least: `${of}:`, most: `${of};`, ...after }),
   };
 }
