@@ -39,15 +39,6 @@ export interface Search {
   readonly order?: 'newest' | 'oldest' | undefined;
 }
 
-interface Plan {
-  /** the events that may match, in order, as many as the search reaches */
-  readonly candidates: string;
-  /** what must hold of an event `e` with its lane `l` */
-  readonly conditions: string;
-  readonly order: string;
-  readonly params: Record<string, Value>;
-}
-
 /** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
 const INDEXED = [
   'handled_at IS NOT NULL',
@@ -75,12 +66,12 @@ export function searchReads(d: Dialect) {
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
   /** Where the event after which it begins is not there, it finds nothing. */
-  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search): Promise<Plan> => {
+  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search) => {
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
     const { reach = REACH, upTo = Number.MAX_SAFE_INTEGER, after } = stretch;
     const { ids, resource, status, waiting, subscriber, newerThan } = filter;
     const params: Record<string, Value> = { reach, upTo, after };
-    const conditions = [...conditionsOf(d, filter, params), 'e.seq <= $up_to'].join(' AND ');
+    const conditions = conditionsOf(d, filter, params);
     const keys = resource === undefined ? ['seq'] : ['event_time', 'seq'];
     const by = (table = '') => keys.map((key) => `${table}${key} ${direction}`).join(', ');
     // Where the stretch begins and ends is a condition of the subquery: rows outside would use up its limit.
@@ -89,9 +80,18 @@ export function searchReads(d: Dialect) {
       'seq <= $up_to',
       newerThan === undefined ? 'true' : 'seq > $newer_than',
     ].join(' AND ');
-    const from = (table: string, where = 'true'): Plan => {
+    const from = (table: string, where = 'true') => {
       const candidates = `SELECT seq FROM ${table} WHERE ${where} AND ${inside} ORDER BY ${by()} LIMIT $reach`;
-      return { candidates, conditions, order: by('e.'), params };
+      const matching = [d.oneOf('e.seq', candidates), ...conditions].join(' AND ');
+      const end = `SELECT id FROM events WHERE seq = (SELECT seq FROM (${candidates}) c LIMIT 1 OFFSET $reach - 1)`;
+      return {
+        params,
+        order: by('e.'),
+        /** selects from the events `e` that match, and their lanes `l` */
+        matching: (what: string) => `SELECT ${what} FROM events e ${LANES} WHERE ${matching}`,
+        /** the last event that the stretch reached, after which the next one goes on; undefined if there are no more */
+        end: async () => (await db.all<{ id: EventId }>(end, params))[0]?.id,
+      };
     };
     if (ids !== undefined) return from('events', d.among('id', 'ids'));
     if (resource !== undefined) {
@@ -119,15 +119,6 @@ export function searchReads(d: Dialect) {
     return from('events');
   };
 
-  /** The last event that a stretch reached, after which the next one goes on; undefined if there are no more. */
-  const endOf = async (db: Db, { candidates, params }: Plan) => {
-    const end = `SELECT id FROM events WHERE seq = (SELECT seq FROM (${candidates}) c LIMIT 1 OFFSET $reach - 1)`;
-    return (await db.all<{ id: EventId }>(end, params))[0]?.id;
-  };
-
-  const matching = ({ candidates, conditions }: Plan, what: string) =>
-    `SELECT ${what} FROM events e ${LANES} WHERE ${d.oneOf('e.seq', candidates)} AND ${conditions}`;
-
   return {
     subscriberNames,
 
@@ -135,16 +126,16 @@ export function searchReads(d: Dialect) {
     async search(db: Db, search: Search): Promise<Found> {
       const plan = await planOf(db, search);
       const { limit } = search.stretch;
-      const sql = `${matching(plan, COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
+      const sql = `${plan.matching(COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
       const rows = await db.all<EventRow>(sql, { ...plan.params, limit });
-      const next = rows.length === limit ? rows.at(-1)?.id : await endOf(db, plan);
+      const next = rows.length === limit ? rows.at(-1)?.id : await plan.end();
       return { events: rows.map(eventOf), next };
     },
 
     /** How many events of one stretch match, newest first, and what verbs would make of them: what is neither replayable nor under way is pruned. */
     async tallied(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
       const plan = await planOf(db, { filter, stretch: { after, limit: 0 } });
-      return { ...(await one<Tally>(db, matching(plan, tally), plan.params)), next: await endOf(db, plan) };
+      return { ...(await one<Tally>(db, plan.matching(tally), plan.params)), next: await plan.end() };
     },
 
     /** The notifications with a higher seq than `after` that match, in the order of receipt. */
