@@ -1,10 +1,9 @@
 import { KitError } from '../../../base/errors.ts';
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
-import type { StoreReader } from '../../event-store.ts';
 import { READY } from '../../schema.ts';
 import { type EventId, type StoredEvent, subscriberOf, toReplay } from '../../stored.ts';
 import { PLACES } from '../record.ts';
-import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
+import type { EventFilter, Found, Receipt, Received, Stretch, Subscriber } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.subscriber, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
@@ -217,7 +216,7 @@ const likeOf = (line: string) => `${line.replaceAll(/[!%_]/g, '!$&').replaceAll(
  * @throws KitError INPUT_INVALID that names the subscribers
  */
 export async function bulkFilter(
-  { queue }: Pick<StoreReader, 'queue'>,
+  { queue }: { readonly queue: { subscribers(): Promise<readonly Subscriber[]> } },
   verb: 'replay' | 'dismiss',
   filter: EventFilter,
   whose?: string,
