@@ -3,10 +3,11 @@ import { within } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
 import { plural } from '../../base/text.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
-import { bulkFilterIn, event, eventIdText, events, filterIn, filterShape } from './events.ts';
+import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { received, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
 import { series } from './stats.ts';
@@ -34,7 +35,7 @@ const LONGEST_ANSWER_MS = 10_000;
 /** Does a verb for all events that match, or only counts them. */
 async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Change) {
   const { dry_run, all, ...filters } = given;
-  const filter = await bulkFilterIn(inspected, wanted.verb, filters);
+  const filter = await bulkFilter(inspected.store, wanted.verb, filterIn(filters), filters.subscriber);
   if (dry_run) {
     const { events, isAll } = await countFor(wanted.verb, inspected, filter);
     return { dry_run, events, more: !isAll };

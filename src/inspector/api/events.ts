@@ -4,10 +4,9 @@ import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
 import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
-import { EVENT_ID, RESOURCE, STATUSES, toReplay, WAITING } from '../../store/stored.ts';
+import { EVENT_ID, RESOURCE, STATUSES, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
-import type { Verb } from './verbs.ts';
 
 const text = z.string().min(1).max(200);
 
@@ -65,17 +64,6 @@ export function filterIn(given: Filters): EventFilter {
     throw new RefusedError(400, 'since must be before until');
   const subscriber = whose === 'main' ? '' : whose === 'all' ? undefined : whose;
   return { ...given, subscriber, kind: kind && (kindsMeant(kind) ?? kind) };
-}
-
-/**
- * The filter of a verb for many events. Where there are subscribers, it must say whose: a replay for a search index is not to mail again.
- * @throws RefusedError 400 that names the subscribers
- */
-export async function bulkFilterIn({ store }: Inspected, verb: Verb, given: Filters): Promise<EventFilter> {
-  const [, ...names] = await store.queue.subscriberNames();
-  if (given.subscriber === undefined && names.length > 0)
-    throw new RefusedError(400, `say whose events: subscriber must be main, ${names.join(', ')} or all`);
-  return verb === 'replay' ? toReplay(filterIn(given)) : filterIn(given);
 }
 
 /** How many events of the same resource are shown on either side of one. */

@@ -4,6 +4,7 @@ import { messageOf } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { BulkOptions, EventFilter } from '../../store/event-store.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { RefusedError } from '../guard/refuse.ts';
 
 export type Verb = 'replay' | 'dismiss';
@@ -33,7 +34,8 @@ export async function changeOne(parts: Parts, id: string, wanted: Change) {
   const isReplay = wanted.verb === 'replay';
   if (isReplay && event.body === undefined)
     throw new RefusedError(409, 'its body was removed by retention: it cannot run again');
-  const { events } = await change(parts, { ids: [id] }, wanted);
+  const filter = await bulkFilter(parts.store, wanted.verb, { ids: [id] });
+  const { events } = await change(parts, filter, wanted);
   const why = isReplay ? 'it runs without a replay' : 'what is pending or dead can be dismissed';
   if (events === 0) throw new RefusedError(409, `it is ${event.status} now: ${why}`);
   return isReplay ? { id, replayed: events } : { id, dismissed: events };

@@ -3,10 +3,11 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { alike } from '../../store/queue/lists/problems.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { STATUSES, toReplay, WAITING } from '../../store/stored.ts';
 import { flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { reasonText } from '../api/endpoints.ts';
-import { bulkFilterIn, event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
+import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Page, rootOf, textsOf } from './render.ts';
@@ -90,7 +91,8 @@ export function bulkPage(inspected: Inspected, verb: Verb): Page {
 export function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
   return async (req, res) => {
     const { id, reset_steps: resetSteps, reason, ...filters } = inputOf(bulkForm, req);
-    inspected.verbs.start(await bulkFilterIn(inspected, verb, filters), { verb, resetSteps, reason }, id);
+    const filter = await bulkFilter(inspected.store, verb, filterIn(filters), filters.subscriber);
+    inspected.verbs.start(filter, { verb, resetSteps, reason }, id);
     logDone(inspected.log, req, { id });
     const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
     res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);
