@@ -59,8 +59,10 @@ export class TestReceiver {
   /** The mock provider, with one webhook that leads here: its verbs upload media, go live, and so on. */
   readonly provider;
   /** Answers requests as the receiver's public listener does: for supertest, and others that take a listener. */
-  readonly listener: RequestListener = (req, res) =>
-    this.#life.isOver ? req.destroy() : this.#life.listener?.(req, res);
+  readonly listener: RequestListener = async (req, res) => {
+    const { listener } = await this.#life.begun;
+    return this.#life.isOver ? req.destroy() : listener(req, res);
+  };
   /** What verifies notifications: HS256, with this text as the key. */
   readonly secret: string;
   /** The site that the webhook takes notifications of. */
@@ -240,7 +242,7 @@ export class TestReceiver {
    */
   async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
     const { events } = await (await this.#store).queue.replay(this.#filterOf(filter), options);
-    this.#life.wake();
+    (await this.#life.begun).dispatcher.wake();
     return events;
   }
 
@@ -421,7 +423,7 @@ export class TestReceiver {
       isCheck: this.#options.isCheck,
       diesAt: (point) => this.#diesAt(point),
       isHeld: (subscriber) => (this.#alone ?? subscriber) !== subscriber,
-      onRun: (...run) => this.#onRun(...run),
+      isFailing: (subscriber) => taken(this.#failing, subscriber),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
     });
     this.#lives.push(life);
@@ -436,18 +438,10 @@ export class TestReceiver {
   }
 
   #diesAt(point: string): boolean {
-    const armed = this.#armed.indexOf(point);
-    if (armed !== -1) this.#armed.splice(armed, 1);
-    if (!this.#plan?.(point)) return armed !== -1;
+    const isArmed = taken(this.#armed, point);
+    if (!this.#plan?.(point)) return isArmed;
     this.#life = this.#newLife();
     return true;
-  }
-
-  async #onRun<T>(run: () => T, subscriber: string): Promise<Awaited<T>> {
-    const returned = await run();
-    if (!this.#failing.includes(subscriber)) return returned;
-    this.#failing.splice(this.#failing.indexOf(subscriber), 1);
-    throw new Error('failNext: the handler has done its work, and fails');
   }
 
   async #send(body: string, authorization: string): Promise<Response | undefined> {
@@ -460,12 +454,12 @@ export class TestReceiver {
     const send: typeof fetch = async (input, init = {}) => {
       const { method = 'GET', body } = init;
       const { href, pathname, search } = new URL(String(input));
-      await life?.reach(`before call ${method} ${pathname}`);
+      await life?.reach('before call', `${method} ${pathname}`);
       const answer = await this.#aside(() => this.provider.fetch(href, init));
       const sent = typeof body === 'string' ? JSON.parse(body) : undefined;
       if (life)
         this.statusesCalls.push({ method, path: pathname + search, body: sent, status: answer.status });
-      await life?.reach(`after call ${method} ${pathname}`);
+      await life?.reach('after call', `${method} ${pathname}`);
       return answer;
     };
     const onRetry = ({ waitMs }: Retry) => (this.#waitsUntil = this.now() + waitMs);
@@ -548,4 +542,11 @@ export class TestReceiver {
     if (running > 0) return Math.max(soon, Math.min(due, this.now() + this.#config.LEASE_MS / 4));
     return pending > waiting ? soon : Math.max(soon, due);
   }
+}
+
+/** Takes one out of a list. @returns whether it was there */
+function taken(list: string[], one: string): boolean {
+  const isThere = list.includes(one);
+  if (isThere) list.splice(list.indexOf(one), 1);
+  return isThere;
 }
