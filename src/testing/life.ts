@@ -102,8 +102,9 @@ export class Life {
     const opened = await inTimeOf(timers, () => openApp(ready, parts));
     this.#opened.defer(() => opened.close());
     const pages = await appPages(opened);
+    const limit = (giveUp: () => void) => after(2 * config.HANDLER_TIMEOUT_MS, giveUp);
     const app = wrapApp(opened, (handler, kind) => {
-      const watched = this.leftBehind.of(handler, kind);
+      const watched = this.leftBehind.of(handler, kind, isCheck ? limit : undefined);
       return (event, ctx) =>
         this.#during('handlers', async () => {
           await this.reach('after claim', kind);
@@ -112,9 +113,8 @@ export class Life {
           throw new Error('failNext: the handler has done its work, and fails');
         });
     });
-    const { onDead = () => {} } = ready;
-    const told: typeof onDead = (...dead) => this.#during('handlers', () => onDead(...dead));
-    const running = { ...app, statuses: this.#options.statuses(), onDead: told };
+    const onDead: ReadyApp['onDead'] = (...dead) => this.#during('handlers', () => ready.onDead?.(...dead));
+    const running = { ...app, statuses: this.#options.statuses(), onDead };
     const dispatcher = await dispatchersOf({ ...parts, app: running, random: () => 0.5 });
     this.#opened.defer(() => (this.isOver ? undefined : dispatcher.stop(0)));
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.

@@ -48,9 +48,7 @@ const CRASHED = 'the receiver has crashed, or was stopped: restart() starts it a
  * assert.equal((await kit.event()).status, 'handled');
  * await kit.stop();
  */
-export function testReceiver(options: KitOptions): Promise<TestReceiver> {
-  return TestReceiver.start(options);
-}
+export const testReceiver = (options: KitOptions): Promise<TestReceiver> => TestReceiver.start(options);
 
 /** A receiver under test. Nothing of it waits in real time but handlers that do. */
 export class TestReceiver {
@@ -226,13 +224,7 @@ export class TestReceiver {
   async settled(): Promise<void> {
     if (this.#alone !== undefined) await this.handled(); // all events of the others are there then, and run in order
     this.#alone = undefined;
-    for (let moment = 0; moment < 20_000; moment++) {
-      await this.handled();
-      const next = await this.#nextEvent();
-      if (next === Infinity) return;
-      await this.#pass(next - this.now());
-    }
-    throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
+    await this.#handledUntil(Infinity);
   }
 
   /**
@@ -371,11 +363,7 @@ export class TestReceiver {
     let ahead: number | undefined;
     for (const { body, receivedAt } of events) {
       ahead ??= this.now() - receivedAt;
-      const due = receivedAt + ahead;
-      while (due > this.now()) {
-        await this.handled(); // in real time, as its time-out must not pass while a handler waits for another system
-        await this.#pass(Math.min(due, await this.#nextEvent()) - this.now());
-      }
+      await this.#handledUntil(receivedAt + ahead);
       await this.deliverBody(body);
     }
   }
@@ -500,13 +488,24 @@ export class TestReceiver {
    */
   async #wait(waitedMs: number): Promise<void> {
     const isNext = await isAtRest(1);
-    const { running } = this.#life.leftBehind;
-    const most = this.#config.HANDLER_TIMEOUT_MS;
-    const limits = [...running].flatMap(({ beganAt }) => [beganAt + most, beganAt + 2 * most]);
-    const due = Math.min(this.#clock.nextDue() ?? Infinity, ...limits.filter((limit) => limit > this.now()));
-    if (isNext && due < Infinity) await this.#pass(due - this.now());
+    const due = Math.min(this.#clock.nextDue() ?? Infinity, await this.#nextEvent());
+    if (isNext) await this.#pass(due - this.now());
     else if (waitedMs >= STEP_MS) await this.#pass(STEP_MS);
-    for (const run of running) if (run.beganAt + 2 * most <= this.now()) run.giveUp();
+  }
+
+  /**
+   * Lets time pass until a moment, or until nothing is left to do. In each moment handlers first end, in real time, as their time-outs must
+   * not pass while they wait for another system.
+   */
+  async #handledUntil(end: number): Promise<void> {
+    for (let moment = 0; moment < 20_000; moment++) {
+      if (this.now() >= end) return;
+      await this.handled();
+      const next = Math.min(end, await this.#nextEvent());
+      if (next === Infinity) return;
+      await this.#pass(next - this.now());
+    }
+    throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
   }
 
   /**
