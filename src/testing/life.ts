@@ -93,9 +93,8 @@ export class Life {
 
   async #begin() {
     const { config, clock: time, app: ready, isCheck, log } = this.#options;
-    const { clock } = this;
     const { queue, ...others } = await this.#options.store;
-    const parts = { config, store: { ...others, queue: this.#mortal(queue) }, clock, log };
+    const parts = { config, store: { ...others, queue: this.#mortal(queue) }, clock: this.clock, log };
     if (ready.start) this.#opened.defer(routeTimers());
     const after: Clock['after'] = (ms, fn) => time.after(ms, () => this.isOver || fn());
     const timers = { now: () => time.now(), after };
