@@ -11,6 +11,8 @@ import type { BulkVerbs } from './verbs.ts';
 export interface Inspected extends AdminNeeds {
   readonly watch: Watch;
   readonly verbs: BulkVerbs;
+  /** how many lines of the log were dropped since the start */
+  droppedLogLines(): number;
   /** asks for the webhooks at the provider, or why they are not known; when a secret is newer than the last answer, again */
   registered(secretStoredAt: number): Promise<{ webhooks?: readonly Webhook[]; unknown?: string }>;
 }
