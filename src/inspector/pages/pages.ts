@@ -5,7 +5,7 @@ import { kindNames } from '../../notification/kinds.ts';
 import { alike } from '../../store/queue/lists/problems.ts';
 import { STATUSES, toReplay, WAITING } from '../../store/stored.ts';
 import { answerTo, flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
-import { endpointsOf, reasonText } from '../api/endpoints.ts';
+import { ENDPOINTS, reasonText } from '../api/endpoints.ts';
 import { bulkFilterIn, event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
 import { channelList, channelsQuery, problemList, quarantine, refusals } from '../api/reports.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
@@ -18,44 +18,26 @@ import { eventsPath, headlineOf } from './words.ts';
 /** Every page, for people. Reading works without JavaScript, and so do forms. */
 export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
-  const { store, clock, config, log, isDev } = inspected;
-  const pages: Readonly<Record<string, Page>> = {
-    '/': async () => ({ stats: await stats(inspected), webhookPath: config.WEBHOOK_PATH }),
-    '/events': eventsPage(inspected),
-    '/events/replay': bulkPage(inspected, 'replay'),
-    '/events/dismiss': bulkPage(inspected, 'dismiss'),
-    '/events/:id': eventPage(inspected),
-    '/channels': async ({ query }) => {
-      const asked = parsed(channelsQuery, query);
-      return { state: asked.state, ...(await channelList(inspected, asked)) };
-    },
-    '/problems': () => problemList(inspected),
-    '/refused': async () => ({ ...(await refusals(inspected)), kept: await quarantine(inspected) }),
-    '/webhooks': () => webhooks(inspected),
-    // Loaded when it is asked for: no start waits for what only developers use.
-    ...(isDev && {
-      '/send': async (...given) => (await import('./send-page.ts')).sendPage(inspected)(...given),
-    }),
-  };
+  const { store, clock, isDev } = inspected;
   const form = express.urlencoded({ extended: false, limit: '16kb' });
-  for (const [path, page] of Object.entries(pages)) {
-    const show: RequestHandler = async (req, res) => {
-      const at = path.split('/')[1];
+  const show = (path: string, page: Page): RequestHandler => {
+    const at = path.split('/')[1];
+    return async (req, res) => {
       const [{ view = at || 'overview', ...data }, { dead, quarantined, subscribers: works }] =
-        await Promise.all([page(req, res), store.reports.overview()]);
+        await Promise.all([page(inspected, req, res), store.reports.overview()]);
       const names = Object.keys(works).map((name) => name || 'main');
       const subscribers = names.length > 1 ? names : [];
       render(res, view, { nav: { at, dead, quarantined }, subscribers, now: clock.now(), ...data });
     };
-    router.get(path, show);
-    if (path === '/send') router.post(path, form, show);
-  }
+  };
+  for (const [path, page] of Object.entries(PAGES)) router.get(path, show(path, page));
+  if (isDev) router.route('/send').all(form, show('/send', sendPage));
   for (const verb of ['replay', 'dismiss'] as const)
     router.post(`/events/${verb}`, form, changeMany(inspected, verb));
   // Forms ask endpoints, too, and the page that has the form comes again.
-  for (const endpoint of endpointsOf(inspected).filter(({ method }) => method !== 'get'))
+  for (const endpoint of ENDPOINTS.filter(({ method }) => method !== 'get'))
     router.post(endpoint.path, form, async (req, res) => {
-      await answerTo(endpoint, res, log);
+      await answerTo(endpoint, inspected, res);
       res.redirect(303, req.get('Referer') ?? rootOf(req));
     });
   return router;
@@ -71,18 +53,16 @@ const listQuery = z.object({
 const filterNames = Object.keys(filterShape);
 
 /** The list of events with its filters; or what is wrong with them, and then nothing is searched for. */
-function eventsPage(inspected: Inspected): Page {
-  return async ({ query }, res) => {
-    const shown = { given: textsOf(query, filterNames), statuses: STATUSES, waiting: WAITING, kindNames };
-    try {
-      return { ...shown, ...(await listed(inspected, query)) };
-    } catch (error) {
-      if (!(error instanceof RefusedError)) throw error;
-      res.status(error.status);
-      return { ...shown, mistake: error.message };
-    }
-  };
-}
+const eventsPage: Page = async (inspected, { query }, res) => {
+  const shown = { given: textsOf(query, filterNames), statuses: STATUSES, waiting: WAITING, kindNames };
+  try {
+    return { ...shown, ...(await listed(inspected, query)) };
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    res.status(error.status);
+    return { ...shown, mistake: error.message };
+  }
+};
 
 async function listed(inspected: Inspected, query: object) {
   const { before, upto, ...filters } = parsed(listQuery, query);
@@ -100,30 +80,28 @@ async function listed(inspected: Inspected, query: object) {
 }
 
 /** One event with its attempts, steps and timeline. */
-function eventPage(inspected: Inspected): Page {
-  return async (req) => {
-    const found = await event(inspected, parsed(z.object({ id: eventIdText }), req.params).id);
-    const history = found.history.toReversed();
-    const isOver = found.status !== 'pending' && found.status !== 'running';
-    return {
-      view: 'event',
-      event: found,
-      // Those that ended alike together, the last first: in ids, numbers and times their first lines may differ.
-      attempts: [
-        ...Map.groupBy(history, (one) => `${one.outcome} ${alike(headlineOf(one.error ?? ''))}`).values(),
-      ],
-      canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
-      canDismiss: found.status === 'pending' || found.status === 'dead',
-    };
+const eventPage: Page = async (inspected, req) => {
+  const found = await event(inspected, parsed(z.object({ id: eventIdText }), req.params));
+  const history = found.history.toReversed();
+  const isOver = found.status !== 'pending' && found.status !== 'running';
+  return {
+    view: 'event',
+    event: found,
+    // Those that ended alike together, the last first: in ids, numbers and times their first lines may differ.
+    attempts: [
+      ...Map.groupBy(history, (one) => `${one.outcome} ${alike(headlineOf(one.error ?? ''))}`).values(),
+    ],
+    canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
+    canDismiss: found.status === 'pending' || found.status === 'dead',
   };
-}
+};
 
 const bulkQuery = z.object({ ...filterShape, id: z.uuid().optional() });
 const bulkForm = bulkQuery.extend({ id: z.uuid(), reset_steps: flag, reason: reasonText.optional() });
 
 /** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
-function bulkPage(inspected: Inspected, verb: Verb): Page {
-  return async (req) => {
+function bulkPage(verb: Verb): Page {
+  return async (inspected, req) => {
     const texts = textsOf(req.query, filterNames);
     const given = verb === 'replay' ? toReplay(texts) : texts;
     const { id, ...filters } = parsed(bulkQuery, { ...req.query, ...given });
@@ -138,10 +116,27 @@ function bulkPage(inspected: Inspected, verb: Verb): Page {
 /** Begins what `bulkPage` has shown, and leads to its progress. */
 function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
   return async (req, res) => {
-    const { id, reset_steps: resetSteps, reason, ...filters } = inputOf(bulkForm, req);
-    inspected.verbs.start(await bulkFilterIn(inspected, verb, filters), { verb, resetSteps, reason }, id);
+    const { id, reset_steps, reason, ...filters } = inputOf(bulkForm, req);
+    inspected.verbs.start(await bulkFilterIn(inspected, verb, filters), { verb, reset_steps, reason }, id);
     logDone(inspected.log, req, { id });
     const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
     res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);
   };
 }
+
+const PAGES: Readonly<Record<string, Page>> = {
+  '/': async (inspected) => ({ stats: await stats(inspected), webhookPath: inspected.config.WEBHOOK_PATH }),
+  '/events': eventsPage,
+  '/events/replay': bulkPage('replay'),
+  '/events/dismiss': bulkPage('dismiss'),
+  '/events/:id': eventPage,
+  '/channels': async (inspected, { query }) => {
+    const asked = parsed(channelsQuery, query);
+    return { state: asked.state, ...(await channelList(inspected, asked)) };
+  },
+  '/problems': problemList,
+  '/refused': async (inspected) => ({ ...(await refusals(inspected)), kept: await quarantine(inspected) }),
+  '/webhooks': webhooks,
+};
+/** Loaded when it is asked for: no start waits for what only developers use. */
+const sendPage: Page = async (...given) => (await import('./send-page.ts')).sendPage(...given);
