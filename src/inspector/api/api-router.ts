@@ -77,11 +77,8 @@ function stream({ store, watch, clock }: Inspected): RequestHandler {
     let seen: string | undefined;
     const stop = repeat(clock, 0, async () => {
       if (clock.now() > endsAt) res.end();
-      // The newest event shows what came and was handled between two looks.
-      const looks = Promise.all([
-        store.reports.overview(),
-        store.queue.search({ filter: {}, stretch: { limit: 1, reach: 1 } }),
-      ]);
+      // The last place shows what came and was handled between two looks.
+      const looks = Promise.all([store.reports.overview(), store.queue.lastSeq()]);
       const found = await looks.catch(() => undefined); // pages say themselves that the store cannot be reached
       if (!found || res.writableEnded || res.destroyed) return EVERY_MS;
       const [{ pending, running, dead, quarantined }] = found;

@@ -55,13 +55,12 @@ const filterNames = Object.keys(filterShape);
 /** The list of events with its filters; or what is wrong with them, and then nothing is searched for. */
 const eventsPage: Page = async (inspected, { query }, res) => {
   const shown = { given: textsOf(query, filterNames), statuses: STATUSES, waiting: WAITING, kindNames };
-  try {
-    return { ...shown, ...(await listed(inspected, query)) };
-  } catch (error) {
+  const list = await listed(inspected, query).catch((error) => {
     if (!(error instanceof RefusedError)) throw error;
     res.status(error.status);
-    return { ...shown, mistake: error.message };
-  }
+    return { mistake: error.message };
+  });
+  return { ...shown, ...list };
 };
 
 async function listed(inspected: Inspected, query: object) {
