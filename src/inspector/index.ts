@@ -27,8 +27,7 @@ export function createInspector(clock: Clock, droppedLogLines = () => 0): Admin 
       const registered = registeredWebhooks(parts);
       const app = adminApp({ ...parts, watch, verbs, registered, droppedLogLines });
       const server = boundedServer(app, { ...parts.config, ...BOUNDS });
-      const settings = 'ADMIN_HOST and ADMIN_PORT';
-      const listener = await listen(server, { host, port, settings });
+      const listener = await listen(server, { host, port, settings: 'ADMIN_HOST and ADMIN_PORT' });
       const stopAlerting = keepAlerting(parts, watch);
       parts.log.info({ url: listener.url }, 'inspecting');
       return {

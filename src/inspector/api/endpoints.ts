@@ -42,7 +42,7 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput> & Ch
     throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
   const progress = verbs.start(filter, { verb, reason, reset_steps });
-  if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle());
+  await within(clock, LONGEST_ANSWER_MS, verbs.idle());
   const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: !isOver };
   const soFar = `it was cut short after ${plural(events, 'event')}`;
