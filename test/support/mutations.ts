@@ -672,8 +672,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bounded: a token that reads changes nothing': {
     file: 'src/inspector/guard/sign-in.ts',
-    original: "if (right === 'change' || req.method",
-    mutant: 'if (right || req.method',
+    original: "if (right === 'change' || isReading)",
+    mutant: 'if (right || isReading)',
     noticedBy: 'test/inspector/sign-in.test.ts: changes nothing',
   },
   // 6. What is said of it is true.
