@@ -218,7 +218,10 @@ export function specOf(one: Schedule<never>): Spec {
 
 /** The schedules of an app, as the store knows them. */
 export const schedulesOf = ({ schedule = {} }: Pick<AppDefinition, 'schedule'>) =>
-  Object.entries(schedule).map(([name, one]) => ({ name, spec: JSON.stringify(specOf(one)) }));
+  Object.entries(schedule).map(([name, one]) => ({
+    lane: `schedule:${name}`,
+    spec: JSON.stringify(specOf(one)),
+  }));
 
 /** The first that stands in a list twice. */
 export const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);

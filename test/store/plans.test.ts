@@ -70,7 +70,6 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT resource, name, due_at/, 'reminders_due'],
   [/^DELETE FROM reminders USING/, 'reminders_pkey'],
   [/^SELECT seq, origin, body/, 'events_own'],
-  [/^SELECT events.seq AS seq, id, site_id/, 'events_pkey'],
   [/^UPDATE subscribers/, 'subscribers_pkey'],
 ];
 
@@ -183,7 +182,7 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   await store.queue.wake({ subscriber: 'search' });
   await store.queue.work({ subscriber: 'search' });
   await store.queue.removeSubscriber('mail');
-  await store.queue.schedule({ list: [{ name: 'often', spec: '{"every":1000}' }] });
+  await store.queue.schedule({ list: [{ lane: 'schedule:often', spec: '{"every":1000}' }] });
   await store.queue.comeDue({ schedules: [] });
   await store.queue.prune({ before: Date.now() * 2, limit: 5 });
   await store.queue.sweep();

@@ -85,9 +85,9 @@ onEachEngine('reminders', (stage) => {
   test('a schedule comes at its times, once; of those missed, the last; what waits of it is superseded', async () => {
     const { store } = stage;
     const other = await stage.another();
-    const list = [{ name: 'digest', spec: '{"every":1000}' }];
+    const list = [{ lane: 'schedule:digest', spec: '{"every":1000}' }];
     await store.queue.schedule({ list });
-    await other.queue.schedule({ list: [{ name: 'rest', spec: '{"every":1000}' }] });
+    await other.queue.schedule({ list: [{ lane: 'schedule:rest', spec: '{"every":1000}' }] });
     await other.queue.schedule({ list });
     const ticks = async (one: EventStore) => one.queue.comeDue({ schedules: list });
     expect(await ticks(store)).toEqual([]);
@@ -108,7 +108,7 @@ onEachEngine('reminders', (stage) => {
       ['running', undefined],
       ['skipped', 'superseded'],
     ]);
-    await store.queue.schedule({ list: [{ name: 'digest', spec: '{"every":2000}' }] });
+    await store.queue.schedule({ list: [{ lane: 'schedule:digest', spec: '{"every":2000}' }] });
     await stage.pass(300_000);
     expect(await ticks(store)).toEqual([]); // another spec than this process has
   });
