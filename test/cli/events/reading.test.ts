@@ -5,7 +5,7 @@ import { deskForEachTest, type EventDesk, ndjson } from '../../support/event-des
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callCli, startCli } from '../../support/run-cli.ts';
-import { verified, verifiedBody } from '../../support/verified-notification.ts';
+import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
 
@@ -21,33 +21,6 @@ test('shows the newest first and how to go on, when there are more than the limi
     'media:media000',
   ]);
   expect(second).toMatchObject({ code: 0, stderr: '' });
-});
-
-test.each([
-  ['--kind channels --kind unknown:', ['media:nameless', 'channel:live']],
-  [
-    '--status pending --site site-2 --q "title":"50% --since 2026-11-19T12:59:00+01:00 --until 2026-11-20',
-    ['media:other'],
-  ],
-])('shows only those, when filtered by %s', async (filter, expected) => {
-  const store = await desk().store();
-  const noon = Date.UTC(2026, 10, 19, 12);
-  await store.queue.record(verified({ media_id: 'first', at: noon - 86_400_000 }));
-  await store.queue.record(
-    verified({
-      media_id: 'other',
-      event: 'media_deleted',
-      site_id: 'site-2',
-      webhook_id: 'webhook-2',
-      title: '50%',
-      at: noon - 1,
-    }),
-  );
-  const event_time = new Date(noon).toISOString();
-  await store.queue.record(verifiedBody({ event: 'channel_idle', channel_id: 'live', event_time }));
-  await store.queue.record(verifiedBody({ media_id: 'nameless' }));
-  const { stdout } = await desk().events(['list', '--json', ...filter.split(' ')]);
-  expect(ndjson(stdout).map(({ resource }) => resource)).toEqual(expected);
 });
 
 test('shows one event, when its id is given, with what runs it, its steps, its attempts and its payload, and ends with 1 where there is none', async () => {
