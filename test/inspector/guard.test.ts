@@ -33,9 +33,7 @@ describe('the Host of a request', () => {
 
   test.each([
     ['0.0.0.0', '10.1.2.3:3001', true],
-    ['::', '[2001:db8::1]:3001', true],
     ['0.0.0.0', 'evil.example', false],
-    ['10.1.2.3', '10.1.2.3', true],
     ['10.1.2.3', '10.1.2.4', false],
     ['admin.internal', 'ADMIN.internal:3001', true],
   ])('of a listener on %s, when it is %s, is taken: %s', (ADMIN_HOST, host, taken) => {

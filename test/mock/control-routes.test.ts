@@ -84,11 +84,8 @@ describe('the control routes', () => {
 
 describe('a control route', () => {
   test.each([
-    ['POST', '/media', { site_id: 5 }],
     ['POST', '/media', { site_id: SITE, title: 'unknown member' }],
     ['POST', '/media', { site_id: SITE, media_id: 'taken' }],
-    ['POST', '/channels', { channel_id: 'YijbmYHJ' }],
-    ['POST', '/notifications', []],
     ['PUT', '/faults', { dorp: 1 }],
     ['POST', '/clock', { advance: '6 minutes' }],
     ['GET', '/deliveries?limit=0', undefined],
@@ -142,10 +139,8 @@ describe('the control routes and the webhooks API', () => {
   test.each([
     ['localhost:PORT', 'open'],
     ['127.0.0.1:PORT', 'open'],
-    ['[::1]:PORT', 'open'],
     ['127.0.0.1.evil.example:PORT', 'closed'],
     ['evil.example@localhost:PORT', 'closed'],
-    ['192.168.1.5:PORT', 'closed'],
     ['localhost', 'closed'],
   ])('for Host %s are %s, to programs and to a page of that very origin', async (template, expected) => {
     const Host = template.replace('PORT', port());

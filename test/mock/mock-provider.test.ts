@@ -184,7 +184,6 @@ describe('an upload', () => {
 describe('a publish start', () => {
   test.each([
     ['ahead', HOUR, [HOUR - 1, HOUR]],
-    ['reached before the media is indexed', 100, [499, 500]],
     ['in the past', -HOUR, [499, 500]],
   ])('%s lets media_available come in time', async (_where, ms, [before = 0, then = 0]) => {
     stage.webhook({ events: ['media_available'] });

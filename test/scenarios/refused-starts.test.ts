@@ -83,14 +83,6 @@ test.each<[string, () => unknown, readonly string[]]>([
     ['not a database', 'restore a backup'],
   ],
   [
-    'the database is damaged at its start',
-    async () => {
-      await makeDatabase();
-      writeFileSync(path, readFileSync(path).fill(0xa5, 100, 4096));
-    },
-    ['malformed', 'restore a backup'],
-  ],
-  [
     'its directory cannot be made',
     () => {
       writeFileSync(fileOf('file'), '');
