@@ -108,7 +108,6 @@ describe('the overview', () => {
   test.each([
     ['the disk has little room', 'minor: The disk .* 512 MiB left', () => disk(GIB / 2, 'scarce')],
     ['the disk has hardly any', 'grave: The disk .* 51 MiB left', () => disk(GIB / 20, 'none')],
-    ['nobody knows of the disk', '', () => ({ disk: { bytes: 1 } })],
     ['no handler comes', 'grave: An event has been ready for 1 min', () => ready(90_000)],
     ['handlers come soon', '', () => ready(50_000)],
     ['the key was changed', 'grave: The stored secrets .* read: wrong key', () => ({ secrets: 'wrong key' })],
@@ -162,16 +161,6 @@ test('nothing is wrong, when a receiver that stops has refused a notification', 
 });
 
 describe('the overview of a running service', () => {
-  test('says that all is well, when nothing came and when something was accepted, and how much', async () => {
-    const inspected = await inspect({ media_available() {} });
-    expect(await overview(inspected)).toMatch(/All is well\. Nothing has come in yet/);
-    await inspected.deliver(notification());
-    await inspected.settled();
-    expect(await overview(inspected)).toMatch(
-      /All is well\. No event is dead, .* The newest event came [\d.]+ m?s ago/,
-    );
-  });
-
   test('says that requests were not recorded, until a later minute has one that was', async () => {
     const inspected = await inspect();
     const minute = Date.now() - (Date.now() % 60_000);

@@ -184,7 +184,6 @@ describe('a dismissal', () => {
   test.each([
     [{ status: 'dead' }, 'say why'],
     [{ status: 'dead', reason: ' ' }, 'reason'],
-    [{ reason: 'no filter' }, 'all: true'],
     [{ status: 'dead', reason: 'x', dryRun: true }, 'unknown: "dryRun"'],
   ])('ends nothing, when it is asked for with %j, and says what is wrong: %s', async (body, error) => {
     const refused = { status: 400, error: expect.stringContaining(error) };

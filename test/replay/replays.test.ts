@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { oneKey } from '../../src/replay/receiver-client.ts';
 import { replayOverHttp } from '../../src/replay/replay-over-http.ts';
@@ -113,22 +113,12 @@ describe('over HTTP', () => {
   const keys = oneKey('a-secret-of-at-least-thirty-two-bytes');
 
   const directory = directoryForEachTest();
-  let receiver: Receiver | undefined;
-  afterEach(async () => {
-    await receiver?.close();
-  });
-
-  async function listen(answer?: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
-    receiver = await startReceiver(answer);
-    return receiver;
-  }
-
   const timesOf = (received: Receiver['received']) => received.map(({ body }) => String(body.event_time));
 
   test('keeps the recorded order exactly, when media take turns at random and it is sent one at a time, as new', async () => {
     const media = Array.from({ length: 100 }, (_, number) => (number * number * 7 + (number >> 2)) % 19);
     const lines = media.map((one, number) => recordedLine(number, number * 1000, one));
-    const listening = await listen();
+    const listening = await startReceiver();
     const source = await recordingSource(writeRecording(directory(), lines), { isReadTwice: true });
     const { unwanted } = await replayOverHttp(source, { to: new URL(listening.url), keys, asNew: true });
     expect(unwanted).toBe(0);
@@ -142,7 +132,7 @@ describe('over HTTP', () => {
 
   test('keeps the order within a media, when many are under way at once, and never has two of one', async () => {
     const lines = Array.from({ length: 120 }, (_, number) => recordedLine(number, number * 1000, number % 6));
-    const busy = await listen((_number, { media_id }) => ({
+    const busy = await startReceiver((_number, { media_id }) => ({
       ms: media_id === 'media000' ? 8 : Math.random() * 4,
     }));
     const source = await recordingSource(writeRecording(directory(), lines));
@@ -162,7 +152,7 @@ describe('over HTTP', () => {
     const undated = JSON.stringify({ ...JSON.parse(recordedLine(1)), body });
     const lines = [0, 1, 2, 3].map((number) => recordedLine(number));
     const file = writeRecording(directory(), [...lines, undated]);
-    const listening = await listen();
+    const listening = await startReceiver();
     const filter = {
       since: Date.UTC(2026, 0, 1) + 1000,
       until: Date.UTC(2026, 0, 1) + 3000,

@@ -82,14 +82,6 @@ test.each<[string, () => unknown, readonly string[]]>([
     () => writeFileSync(path, 'somebody else’s file '.repeat(400)),
     ['not a database', 'restore a backup'],
   ],
-  [
-    'its directory cannot be made',
-    () => {
-      writeFileSync(fileOf('file'), '');
-      path = fileOf('file/receiver.db');
-    },
-    ['its directory must exist'],
-  ],
   ['it is a directory', () => mkdirSync(path), ['is not a file', 'set another path in DATABASE_URL']],
 ])('a start is refused in one line, when %s', async (_what, make, parts) => {
   await make();

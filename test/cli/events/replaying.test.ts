@@ -1,10 +1,10 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { tokenOf } from '../../support/hs256.ts';
 import { present } from '../../support/only.ts';
-import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { startReceiver } from '../../support/receiver.ts';
 import { recordedLine } from '../../support/recorded-lines.ts';
 import { verified } from '../../support/verified-notification.ts';
 
@@ -52,22 +52,11 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
 });
 
 describe('over HTTP', () => {
-  let receiver: Receiver | undefined;
-  afterEach(async () => {
-    await receiver?.close();
-    receiver = undefined;
-  });
-
-  async function listen(answer?: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
-    receiver = await startReceiver(answer);
-    return receiver;
-  }
-
   test('send sends exactly the file under the secret of its webhook, and signs for the one whose secret is the newest, when none is named', async () => {
     const store = await desk().store();
     await store.secrets.add('first001', SECRET);
     await store.secrets.add('second01', 'the-secret-of-the-second-webhook');
-    const { url, received } = await listen();
+    const { url, received } = await startReceiver();
     const text = '{ "event": "media_renamed",\n  "webhook_id": "first001" }';
     const file = desk().write('body.json', text);
     for (const one of [
@@ -87,14 +76,14 @@ describe('over HTTP', () => {
     [404, 'correct the path of --to'],
     [500, 'has not refused'],
   ])('send fails, when a broken notification is answered %i, which is no refusal', async (status, why) => {
-    const { url } = await listen(() => ({ status }));
+    const { url } = await startReceiver(() => ({ status }));
     const one = ['--kind', 'media_created', '--media', 'm', '--fault', 'forged', '--to', url];
     const run = await desk().events(['send', ...one], { env: { WEBHOOK_SECRET: SECRET } });
     expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
   });
 
   test('tells broken lines with their numbers, when stdin has some, sends the rest as new with its gaps and ends with 1', async () => {
-    const { url, received, media } = await listen();
+    const { url, received, media } = await startReceiver();
     const lines = [recordedLine(0), 'garbage', '{"v":2}', '', recordedLine(4), recordedLine(5).slice(0, 50)];
     const args = ['replay', '--to', url, '--from', '-', '--as-new'];
     const run = await desk().events(args, { stdin: lines.join('\n'), env: { WEBHOOK_SECRET: SECRET } });

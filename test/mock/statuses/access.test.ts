@@ -90,16 +90,15 @@ describe('pages of every origin', () => {
   });
 
   test.each([
-    [200, 'GET', LIST, {}],
-    [400, 'GET', `${STATUSES}/%ff`, {}],
-    [404, 'GET', '/api/v1/nowhere', {}],
-  ])('may read an answer that is %i to %s %s, with its id', async (expected, method, path, sent) => {
-    const { status, headers } = await api.request(method, path, sent);
+    [200, LIST],
+    [400, `${STATUSES}/%ff`],
+    [404, '/api/v1/nowhere'],
+  ])('may read an answer that is %i to GET %s, with its id', async (expected, path) => {
+    const { status, headers } = await api.get(path);
     expect([status, headers.get('x-request-id')]).toEqual([expected, expect.stringMatching(/^\w{32}$/)]);
     expect(headers.get('access-control-allow-origin')).toBe('*');
     expect(headers.get('access-control-expose-headers')).toMatch(/^Link, X-RateLimit-Reset, .*X-Request-Id$/);
-    const own = { 'X-Request-Id': 'of-a/client@1' };
-    const given = await api.request(method, path, { ...sent, headers: own });
+    const given = await api.get(path, { headers: { 'X-Request-Id': 'of-a/client@1' } });
     expect(given.headers.get('x-request-id')).toBe('of-aclient@1');
   });
 });

@@ -13,7 +13,6 @@ describe('a new status', () => {
     [{ scheduled_at: at(0) }, `422 ${INVALID} Scheduled at The scheduled date must be in the future`],
     [{ status: undefined }, `422 ${INVALID} Text can't be blank`],
     [{ media_ids: ['999', 'abc'] }, '422 Media 999, abc not found or already attached to another post'],
-    [{ media_ids: ['1', '2', '3', '4', '5'] }, '422 Cannot attach more than 4 files'],
     [{ poll: { ...poll, options: ['a', ' '] } }, `422 ${INVALID} Choices must have more than one item`],
     [{ poll: { ...poll, expires_in: 2_629_747 } }, `422 ${INVALID} Deadline is too far into the future`],
   ])('with %.80j is refused: %s', async (json, expected) => {

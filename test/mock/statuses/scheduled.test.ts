@@ -1,19 +1,30 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, at, DAY, HOUR, type Json, LIST, MINUTE, STATUSES, startApi } from './support.ts';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  type Api,
+  api,
+  at,
+  DAY,
+  HOUR,
+  type Json,
+  LIST,
+  MINUTE,
+  STATUSES,
+  startApi,
+  useApi,
+} from './support.ts';
 
 const INVALID = 'Validation failed: Scheduled at';
 const PAST = `${INVALID} The scheduled date must be in the future`;
 const NOT_FOUND = { status: 404, body: { error: 'Record not found' } };
 
 describe('a list of 45', () => {
-  let api: Api;
+  let api: Api; // for all of these tests
   beforeAll(async () => {
     api = await startApi();
     // The later the record, the sooner it is due.
     for (let n = 0; n < 45; n++) await api.schedule((60 - n) * DAY);
     await api.nextWindow();
   });
-  afterAll(() => api.close());
   /** The ids from one down to another. */
   const range = (from: number, to: number) =>
     Array.from({ length: from - to + 1 }, (_, n) => String(from - n));
@@ -44,13 +55,11 @@ describe('a list of 45', () => {
 });
 
 describe('a scheduled status', () => {
-  let api: Api;
   let id: string;
+  useApi();
   beforeEach(async () => {
-    api = await startApi();
     id = await api.schedule(DAY, { status: 'wait for it' });
   });
-  afterEach(() => api.close());
   const change = (json: object, method = 'PUT') => api.request(method, `${LIST}/${id}`, { json });
   const shown = async () => (await api.get(`${LIST}/${id}`)).body;
   /** What a user has published, in order of publication. */
