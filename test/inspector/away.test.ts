@@ -78,6 +78,7 @@ describe('while the store is unavailable', () => {
 
 test('the pages of webhooks say why, with 503, and all others go on, once the secrets were sealed under another key', async () => {
   const inspected = await inspect({}, { SECRETS_KEY: KEY });
+  expect((await inspected.deliver(notification({ media_id: 'before' }))).status).toBe(200);
   // As another process does it.
   const url = inspected.env.DATABASE_URL ?? '';
   const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, threads: false });
