@@ -219,6 +219,7 @@ test('handlers are listed, checked and tried for each subscriber', async () => {
     outcome: 'handled',
     state: { set: { indexed: 2 } },
   });
+  expect((await json('state show media:m0 --subscriber search')).state).toEqual({ indexed: 1 });
   const composed = '--kind media_available --media m9';
   expect(await json(`handlers try --subscriber captions ${composed}`)).toMatchObject({
     id: expect.stringMatching(/@captions$/),

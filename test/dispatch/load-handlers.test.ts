@@ -21,7 +21,7 @@ function load(text: string) {
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' }, tell);
   expect(Object.keys(handlers)).toHaveLength(13);
-  const env = { HANDLERS: './test/cli/handlers/failing.ts' };
+  const env = { HANDLERS: './test/scenarios/handlers/slow.ts' };
   const { stdout } = await callCli(['handlers', '--json'], { cwd: fileOf(), env });
   expect(JSON.parse(stdout)[0]).toMatchObject({ kind: 'media_created', handler: false });
 });

@@ -40,13 +40,9 @@ describe('an app with subscribers', () => {
 
   test.each([
     ['', ['', '', 'captions', 'search']],
-    ['subscriber=all', ['', '', 'captions', 'search']],
     ['subscriber=main', ['', '']],
-    ['subscriber=search', ['search']],
     ['subscriber=search&status=handled', []],
-    ['subscriber=main&status=dead', ['']],
     ['subscriber=main&resource=media:one', ['', '']],
-    ['subscriber=nobody', []],
   ])('lists those of whom the filter names, when it is %j: %j', async (filter, expected) => {
     expect(await whoseAre(filter)).toEqual(expected);
   });
