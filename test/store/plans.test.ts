@@ -146,7 +146,7 @@ onSqlite('every statement', (stage) => {
   });
 });
 
-const REMINDERS = [{ name: 'close', afterMs: 0 }, { name: 'gone' }];
+const REMINDERS = [{ name: 'close', afterMs: 0, data: 'null' }, { name: 'gone' }];
 
 /** Each operation that acks or handlers wait for, with something to do. */
 async function everything(stage: Stage, store: EventStore): Promise<void> {

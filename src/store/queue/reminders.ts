@@ -18,7 +18,7 @@ interface Reminder extends Lane {
   readonly replay: number | undefined;
   readonly start: number | undefined;
   /** JSON */
-  readonly data: string | undefined;
+  readonly data: string;
   /** now, by the clock of the database */
   readonly now: number;
 }
@@ -68,7 +68,7 @@ export function reminderOperations(d: Dialect) {
   const due = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at LIMIT ${WAVE}`;
   const r = d.rows('resource text, name text, data text');
   const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber AND due_at <= ${d.now} AND reminders.data IS NOT DISTINCT FROM ${r.data}
+    AND reminders.subscriber = $subscriber AND due_at <= ${d.now} AND reminders.data = ${r.data}
     RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}, ${d.now} AS now`;
   const event = d.rows(
     'id text, origin text, kind text, resource text, event_time bigint, body text, set_by bigint',
@@ -81,7 +81,7 @@ export function reminderOperations(d: Dialect) {
   const known = `SELECT resource, data FROM reminders WHERE subscriber = $subscriber AND name = ''`;
 
   /** The next time of a schedule, as a change of its reminder. */
-  const next = ({ resource, data = '' }: Pick<Reminder, 'resource' | 'data'>, now: number) => {
+  const next = ({ resource, data }: Pick<Reminder, 'resource' | 'data'>, now: number) => {
     return { resource, name: '', at: nextOf(JSON.parse(data), now), data };
   };
 
@@ -126,8 +126,8 @@ export function reminderOperations(d: Dialect) {
 }
 
 /** The event of a reminder, or of the last time of a schedule. */
-function eventOf({ data = 'null', ...reminder }: Reminder, { subscriber }: Of) {
-  const { resource, name, setBy, replay, start, now } = reminder;
+function eventOf(reminder: Reminder, { subscriber }: Of) {
+  const { resource, name, setBy, replay, start, data, now } = reminder;
   const isTick = name === '';
   const eventTime = isTick ? Math.max(reminder.dueAt, lastOf(JSON.parse(data), now) ?? 0) : reminder.dueAt;
   const what = JSON.stringify([subscriber, resource, name, eventTime, setBy, replay, start]);
