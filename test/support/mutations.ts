@@ -224,7 +224,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'at least once: a wait that is over is woken': {
     change: [`next_at <= \${d.now} AND crashes < 2`, `next_at > \${d.now} AND crashes < 2`],
-    noticedBy: 'test/store/settle.test.ts: wakes it then',
+    noticedBy: 'test/store/model.test.ts',
   },
   'at least once: a lease that ran out gives its event to another process': {
     change: [`until < \${d.now} AND`, `until < 0 * \${d.now} AND`],
@@ -237,7 +237,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       `
 `,
     ],
-    noticedBy: 'test/store/settle.test.ts: leaves what a process holds alone',
+    noticedBy: 'test/store/model.test.ts',
   },
   'never two at once: leases of others are spared after a stall (5)': {
     change: ['if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers();', ''],
@@ -273,7 +273,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a settlement that is sent twice counts once (4)': {
     change: ['lanes.has(lease) || before.has(lease),', 'lanes.has(lease),'],
-    noticedBy: 'test/store/settle.test.ts: recognises a settlement that was sent twice',
+    noticedBy: 'test/store/model.test.ts',
   },
   'a repeat can be told: a step that was done does not run again': {
     change: ['if (before) return before.result;', ''],
@@ -339,11 +339,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: late is decided with the first start and stays (12)': {
     change: ['`coalesce(events.late, CASE WHEN', '`coalesce(NULL, CASE WHEN'],
-    noticedBy: 'test/store/record-and-claim.test.ts: is decided with the first start',
+    noticedBy: 'test/store/model.test.ts',
   },
   'a repeat can be told: late goes by handled_at, which a replay does not clear (12)': {
     change: ['AND o.handled_at IS NOT NULL AND', "AND o.status = 'handled' AND"],
-    noticedBy: 'test/store/record-and-claim.test.ts: is an event that was never run',
+    noticedBy: 'test/store/model.test.ts',
   },
   'poison: an event that was lost to five crashes is dead (10)': {
     change: ['const MOST_CRASHES = 5;', 'const MOST_CRASHES = 500;'],
