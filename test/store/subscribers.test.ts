@@ -350,39 +350,6 @@ onEachEngine('verbs', (stage) => {
   });
 });
 
-onEachEngine('an app without subscribers', (stage) => {
-  test('writes the rows that it wrote before there were any', async () => {
-    const { store, clock } = stage;
-    const at = clock.now();
-    const [one, two] = await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    await store.queue.settle(only(await polled(store)), FAILED);
-    await store.queue.settle(only(await polled(store)), { ...HANDLED, state: [{ name: 'k', value: '1' }] });
-    await stage.pass(2000);
-    await store.queue.wake();
-    await polled(store);
-    const stat = { subscriber: '', kind: 'media_available', result: 'handled', count: 1, ms: 3, slowest: 4 };
-    const instance = { name: 'own', version: '1.0.0', startedAt: NOON, running: 1, kinds: [] };
-    await store.reports.report({ instance, stats: [{ ...stat, minute: at }], refusals: [] });
-    const rows = async (table: string) => {
-      const all = await stage.sql<Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 1`);
-      return all.map(({ subscriber: _, lease, until, ...row }) => Object.values(row).join(' '));
-    };
-    const named = 'media_available webhook1 site1 media:one';
-    expect(await rows('events')).toEqual([
-      `1 ${one?.id} ${named} ${NOON + 1000} ${at} ${one?.body}  1 ${at} pending   1 1 0  0  0 Error: no  `,
-      `2 ${two?.id} ${named} ${NOON + 2000} ${at} ${two?.body}  1 ${at} handled   1 1 0  0  0  ${NOON + 3} ${NOON + 3}`,
-    ]);
-    expect(await rows('lanes')).toEqual([`media:one ${at} 0 own 1 ${clock.now()} `]);
-    expect(await rows('attempts')).toEqual([
-      `1 0 1 own ${NOON} 3 error Error: no `,
-      `2 0 1 own ${NOON} 3 handled  `,
-    ]);
-    expect(await rows('state')).toEqual(['media:one k 1']);
-    expect(await rows('stats')).toEqual([`${at} own media_available handled 1 3 4`]);
-    expect(await rows('subscribers')).toEqual([]);
-  });
-});
-
 onPostgres('polls of an idle process with three subscribers', (stage) => {
   test('read once each, and begin no other transaction', async () => {
     const { store, texts } = await Stepped.start(stage, 'idle');

@@ -339,11 +339,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: late is decided with the first start and stays (12)': {
     change: ['`coalesce(events.late, CASE WHEN', '`coalesce(NULL, CASE WHEN'],
-    noticedBy: 'test/store/model.test.ts',
+    noticedBy: 'test/store/record-and-claim.test.ts: is decided with the first start',
   },
   'a repeat can be told: late goes by handled_at, which a replay does not clear (12)': {
     change: ['AND o.handled_at IS NOT NULL AND', "AND o.status = 'handled' AND"],
-    noticedBy: 'test/store/model.test.ts',
+    noticedBy: 'test/store/record-and-claim.test.ts: is an event that was never run',
   },
   'poison: an event that was lost to five crashes is dead (10)': {
     change: ['const MOST_CRASHES = 5;', 'const MOST_CRASHES = 500;'],
@@ -351,7 +351,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'poison: what was lost twice runs as the only such one (10)': {
     change: ['ORDER BY next_at LIMIT 1`', 'ORDER BY next_at LIMIT 100`'],
-    noticedBy: 'test/store/settle.test.ts: lets events that were lost twice run one at a time',
+    noticedBy: 'test/store/subscribers.test.ts: lost twice beside that of another',
   },
   'poison: what was lost twice runs beside none of another subscriber (10)': {
     change: [
