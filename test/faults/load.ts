@@ -22,18 +22,12 @@ export function rssOf({ child }: ServiceProcess): number {
 /** An answer as it came over a connection. */
 interface Answer {
   readonly status: string;
-  /** the status line and the headers */
-  readonly head: string;
   readonly body: string;
 }
 
-/** The text of a request with a notification, on a connection that stays open. @param source where the proxy says that it is from */
-export function requestWith(body: string, secret = SECRET, source = '127.0.0.1'): string {
-  const headers = [
-    `Authorization: Bearer ${tokenOf(body, secret)}`,
-    `Content-Length: ${body.length}`,
-    `X-Forwarded-For: ${source}`,
-  ];
+/** The text of a request with a notification, on a connection that stays open. */
+export function requestWith(body: string): string {
+  const headers = [`Authorization: Bearer ${tokenOf(body, SECRET)}`, `Content-Length: ${body.length}`];
   return postText('/webhooks/media', headers, body, 'keep-alive');
 }
 
@@ -68,11 +62,10 @@ export function sendInTurn(
   let received = '';
   socket.on('data', (chunk) => {
     received += chunk;
-    const [, head = '', status = '', body = ''] =
-      /^(HTTP\/1\.1 (\d{3}) .*?\r\n\r\n)(\{.*\})$/s.exec(received) ?? [];
-    if (head === '') return;
+    const [, status, body = ''] = /^HTTP\/1\.1 (\d{3}) .*?\r\n\r\n(\{.*\})$/s.exec(received) ?? [];
+    if (status === undefined) return;
     received = '';
-    answered({ status, head, body });
+    answered({ status, body });
     sendNext();
   });
   sendNext();
