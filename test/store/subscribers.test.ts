@@ -319,35 +319,6 @@ onEachEngine('verbs', (stage) => {
     await recorded(store, notified('media:new'));
     expect(await oldest()).toMatchObject({ pending: 1, oldestReadyAt: at, oldestPendingAt: at });
   });
-
-  test('lists and the overview ask each subscriber: one that is away, with 20,000 events, changes nothing for the others', async () => {
-    const { store } = stage;
-    await subscribed(store, 'search', 'mail');
-    const one = only(await recorded(store, notified('media:1', 1)));
-    await given(store, 'mail');
-    await stage.sql(`INSERT INTO events (id, subscriber, kind, webhook_id, site_id, resource, event_time, received_at, body,
-        last_delivery_at, next_at)
-      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-      SELECT 'e' || i || '@search', 'search', 'media_available', 'w', 's', 'media:' || i, i, i, '{}', i,
-        CASE WHEN i > 10000 THEN 4102444800000 + i END FROM n`);
-    const overview = await store.reports.overview();
-    expect(overview).toMatchObject({ pending: 20_002, waiting: 10_000, running: 0, nextAt: 4102444810001 });
-    expect(overview.subscribers).toMatchObject({
-      '': { pending: 1, waiting: 0, oldestReadyAt: stage.clock.now(), nextAt: undefined },
-      mail: { pending: 1, waiting: 0, oldestReadyAt: stage.clock.now(), nextAt: undefined },
-      search: { pending: 20_000, waiting: 10_000, oldestReadyAt: stage.clock.now(), nextAt: 4102444810001 },
-    });
-    const listed = async (filter: object) =>
-      idsOf((await store.queue.search({ filter, stretch: { limit: 3 } })).events);
-    const resource = 'media:1';
-    expect(await listed({ resource })).toEqual([`${one.id}@mail`, one.id, 'e1@search']);
-    expect(await listed({ resource, subscriber: '' })).toEqual([one.id]);
-    expect(await listed({ resource, ...SEARCH })).toEqual(['e1@search']);
-    expect(await listed({ status: 'pending', subscriber: '' })).toEqual([one.id]);
-    expect(await listed({ status: 'pending', subscriber: 'mail' })).toEqual([`${one.id}@mail`]);
-    expect(await listed({ status: 'pending', ...SEARCH })).toHaveLength(3);
-    expect(await store.queue.count({ status: 'pending', ...SEARCH })).toBe(20_000);
-  });
 });
 
 onPostgres('polls of an idle process with three subscribers', (stage) => {
