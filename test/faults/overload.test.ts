@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { databaseForEachTest } from '../support/engine.ts';
-import { bodyOf } from '../support/notifications.ts';
 import { size } from '../support/sizes.ts';
-import { genuineLoad, requestWith, rssOf, sendInTurn, startLoaded } from './load.ts';
+import { genuineLoad, rssOf, startLoaded } from './load.ts';
 import { makeManyEvents } from './many-events.ts';
 
 const database = databaseForEachTest();
@@ -16,20 +15,9 @@ const MOST_MIB = 450;
 
 test(`a burst of ${BURST} notifications over ${CONNECTIONS} connections at once is answered to the last, each acknowledged or refused with 503, none lost, a third handled by then, and all after it`, async () => {
   const service = await startLoaded({ ...database().env, MAX_WAITING_ACKS: '200' });
-  const statuses: Record<string, number> = {};
-  const answered: string[] = [];
   const store = await database().open();
-  const each = BURST / CONNECTIONS;
-  const bursts = Array.from({ length: CONNECTIONS }, (_, connection) =>
-    Array.from({ length: each }, (__, index) => requestWith(bodyOf(connection * each + index))),
-  );
-  const send = (requests: readonly string[]) =>
-    sendInTurn(service.url, requests.values(), ({ status, body }) => {
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      const { id } = JSON.parse(body) as { readonly id?: string };
-      if (id !== undefined) answered.push(id);
-    });
-  await Promise.all(bursts.map(send));
+  const load = { requests: BURST, connections: CONNECTIONS };
+  const { statuses, ids: answered } = await genuineLoad(service.url, load);
   const meanwhile = await store.queue.count({ status: 'handled' });
   const recorded = await store.queue.count({});
   while ((await store.queue.count({ status: 'handled' })) < recorded) await sleep(50);
@@ -54,7 +42,8 @@ test(`a backlog of ${BACKLOG} pending events is worked off in less than ${MOST_M
   const store = await database().open();
   const samples: number[] = [];
   for (let round = 0; round < 10; round++) {
-    expect(await genuineLoad(service.url, 1000)).toEqual({ 200: 1000 });
+    const { statuses } = await genuineLoad(service.url, { requests: 1000, connections: 8 });
+    expect(statuses).toEqual({ 200: 1000 });
     samples.push(rssOf(service));
   }
   const handled = await store.queue.count({ status: 'handled' });

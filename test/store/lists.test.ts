@@ -217,20 +217,13 @@ onEachEngine('overview', (stage) => {
 });
 
 const DAY_MS = 86_400_000;
-const one = { minute: NOON, subscriber: '', kind: 'media_created', result: 'accepted' };
 const stat = (count: number, ms: number, slowest: number, more: Partial<Stat> = {}) => ({
-  ...one,
-  count,
-  ms,
-  slowest,
-  ...more,
+  ...{ minute: NOON, subscriber: '', kind: 'media_created', result: 'accepted' },
+  ...{ count, ms, slowest, ...more },
 });
 const reportOf = (name: string, ...stats: Report['stats']): Report => {
-  return {
-    instance: { name, version: '1.0.0', startedAt: NOON, running: 0, kinds: [] },
-    stats,
-    refusals: [],
-  };
+  const instance = { name, version: '1.0.0', startedAt: NOON, running: 0, kinds: [] };
+  return { instance, stats, refusals: [] };
 };
 
 onEachEngine('statistics', (stage) => {
