@@ -7,10 +7,7 @@ import { boundedServer, type Listener, listen } from '../../src/base/http-server
 import { Poster } from '../../src/base/poster.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
-import { reach } from '../../src/provider/checks.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
-import { PROBE_ANSWERS } from '../../src/receiver/verdict.ts';
-import { ReceiverClient } from '../../src/replay/receiver-client.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RawConnection, rawConnection } from '../support/raw-http.ts';
@@ -119,16 +116,10 @@ describe('posting', () => {
     return { url, seen };
   }
 
-  /** Everybody who reads an answer of others. Resolves with what they tell of it. */
+  /** One who reads answers by fetch, and one who posts. Resolves with what they tell of it. */
   const readers: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
     'the client of a provider': (baseUrl) =>
       new WebhooksClient({ baseUrl, apiSecret: 's3cret' }).get('a').catch((error) => error.message),
-    'the doctor': async (url) => (await reach(url, PROBE_ANSWERS)).detail,
-    'a replay to a receiver': async (url) => {
-      const client = new ReceiverClient(new URL(url));
-      closers.push(() => client[Symbol.dispose]());
-      return Object(await client.post({ body: '{}', token: 'x', timeoutMs: 60_000 })).error;
-    },
     'the mock': async (url) => {
       const mock = await MockProvider.start({ port: 0, clock: new VirtualClock(), maxAttempts: 1 });
       closers.push(() => mock.close());

@@ -89,19 +89,9 @@ const rightApps = {
 /** What is wrong in an app, the app, and what the compiler's error names. */
 const wrongApps = [
   [
-    'nothing is opened that a handler uses',
-    'defineApp({ handlers: { media_available(_event, ctx) { ctx.app.crm; } } })',
-    "'ctx.app' is possibly 'undefined'",
-  ],
-  [
     'handlers expect something else',
     "defineApp({ start: () => ({ app: { crm: new Crm('') } }), handlers: defineHandlers<{ pool: string }>({}) })",
     'pool',
-  ],
-  [
-    'one file expects more',
-    'defineApp({ start: () => ({ app: { a: 1 } }), handlers: combineHandlers(defineHandlers<{ a: 1 }>({}), defineHandlers<{ chat: 1 }>({})) })',
-    'chat',
   ],
   [
     'nothing opens what handlers expect',

@@ -310,8 +310,6 @@ test.each([
   ['2', 'x'.repeat(128), true],
   ['1', 'x'.repeat(129), false],
   ['1', 'of a client', false],
-  ['1', 'two,ids', false],
-  ['1', 'é', false],
   ['0', 'f00', false],
 ])('with TRUST_PROXY %s, the X-Request-Id %j of a proxy is kept: %s', async (TRUST_PROXY, id, isKept) => {
   const { app, events, log } = await start({ env: { TRUST_PROXY } });
