@@ -93,7 +93,7 @@ onEachEngine('reminders', (stage) => {
     await stage.pass(3_600_000);
     expect([...(await ticks(store)), ...(await ticks(other))]).toEqual(['schedule:digest']);
     await stage.pass(9_000_000);
-    if (stage.isPostgres) await stage.sql(\"UPDATE events SET id = 'earlier'\"); // as its own clock stands still
+    if (stage.isPostgres) await stage.sql("UPDATE events SET id = 'earlier'"); // as its own clock stands still
     expect(await ticks(other)).toEqual(['schedule:digest']);
     const [tick, ...rest] = await polled(store);
     expect(rest).toEqual([]);
