@@ -41,6 +41,24 @@ test.each([
     "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
     'has an app with two limits for unknown',
   ],
+  [
+    'app = { handlers: {}, schedule: { main: { every: "1h", run() {} } } };',
+    'has a schedule main: a name has ',
+  ],
+  ['app = { handlers: {}, schedule: { a: { every: "1h" } } };', 'has a schedule a without a function `run`'],
+  ['app = { handlers: {}, schedule: { a: { run() {} } } };', 'has a schedule a without a time: either every'],
+  [
+    'app = { handlers: {}, schedule: { a: { every: "9ms", run() {} } } };',
+    'has a schedule a with no time: every is',
+  ],
+  [
+    'app = { handlers: {}, schedule: { a: { cron: "0 6 30 2 *", run() {} } } };',
+    'has a schedule a that never comes',
+  ],
+  [
+    'app = { handlers: {}, schedule: { a: { cron: "x", run() {} } } };',
+    'has a schedule a with no time: CronPattern',
+  ],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({
