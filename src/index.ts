@@ -17,7 +17,6 @@ export {
   type RoutesContext,
   type Schedule,
   type StartContext,
-  type Tick,
 } from './dispatch/handler.ts';
 export { fail, type Outcome, retry, skip } from './dispatch/outcome.ts';
 export type { ResourceState } from './dispatch/resource-state.ts';

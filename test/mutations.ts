@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Mutation, mutations } from './support/mutations.ts';
+import { type Mutation, mutations, placesOf } from './support/mutations.ts';
 import { copyProgram } from './support/program-copy.ts';
 
 // `npm run test:mutations [WORD]`: breaks each rule, or those whose names match the word, in a copy of the project, and tells which test fails
@@ -44,10 +44,12 @@ async function run(suite: string, more: readonly string[] = []): Promise<Ran[]> 
 const sound = new Map<string, readonly Ran[]>();
 
 /** What the tests say of a broken rule. */
-async function outcomeOf({ file, original, mutant, noticedBy }: Mutation) {
+async function outcomeOf(mutation: Mutation) {
+  const { change, noticedBy } = mutation;
+  const [file = '', ...others] = placesOf(mutation);
+  if (file === '' || others.length > 0) return { survives: 'its text does not stand in the sources once' };
   const path = join(copy, file);
   const source = readFileSync(path, 'utf8');
-  if (source.split(original).length !== 2) return { survives: 'its text does not stand in the file once' };
   const [suite = '', ...words] = noticedBy.split(': ');
   const tests = words.join(': ');
   const all = sound.get(suite) ?? (await run(suite));
@@ -55,7 +57,7 @@ async function outcomeOf({ file, original, mutant, noticedBy }: Mutation) {
   const chosen = all.filter(({ fullName }) => new RegExp(tests).test(fullName));
   if (chosen.length === 0 || chosen.some(({ status }) => status === 'failed'))
     return { survives: 'its tests fail without it, or there are none' };
-  writeFileSync(path, source.split(original).join(mutant));
+  writeFileSync(path, source.split(change[0]).join(change[1]));
   const ran = await run(suite, ['-t', tests, '--testTimeout=30000']);
   writeFileSync(path, source);
   const [first] = ran.filter(({ status }) => status === 'failed');

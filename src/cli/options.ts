@@ -6,8 +6,8 @@ import { httpUrlOf } from '../base/url.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
 import { compose, type Members } from '../replay/compose.ts';
-import type { EventFilter, StoreReader } from '../store/event-store.ts';
-import { isEventId, isSubscriber, RESOURCE, STATUSES, subscriberOf, WAITING } from '../store/stored.ts';
+import type { EventFilter } from '../store/event-store.ts';
+import { isEventId, isSubscriber, RESOURCE, STATUSES, WAITING } from '../store/stored.ts';
 import { readInput } from './input.ts';
 
 /** The configuration, with the options that all commands have. @throws KitError CONFIG_INVALID */
@@ -120,32 +120,6 @@ export function filterOf(flags: FilterFlags): EventFilter {
   const { subscriber: name = 'all' } = flags;
   const subscriber = name === 'all' ? undefined : subscriberNamed(name);
   return { kind, status, waiting, site, resource, webhook, since, until, q, error, ids, subscriber };
-}
-
-/**
- * The filter of a verb that changes many events. In an app with subscribers, it says whose events it means: what a search index needs again
- * is not to be mailed again.
- * @param otherwise whose events are meant in another app: that of a removed subscriber is never to run again, but may be dismissed
- * @throws KitError INPUT_INVALID, naming the subscribers, if it does not
- */
-export async function bulkFilterOf(
-  { queue }: StoreReader,
-  flags: FilterFlags,
-  otherwise?: string,
-): Promise<EventFilter> {
-  const filter = filterOf(flags);
-  const names = (await queue.subscribers()).map(({ name }) => name);
-  const isRemoved = filter.subscriber && !names.includes(filter.subscriber);
-  if (isRemoved && otherwise !== undefined) {
-    const told = `there is no subscriber ${filter.subscriber}, so that nobody would run its events`;
-    throw new KitError('INPUT_INVALID', `${told}: this database has ${names.join(', ') || 'none'}`);
-  }
-  if (flags.subscriber !== undefined) return filter;
-  const [subscriber = '', ...others] = new Set(filter.ids?.map(subscriberOf));
-  if (filter.ids !== undefined) return others.length === 0 ? { ...filter, subscriber } : filter;
-  if (names.length === 0) return { ...filter, subscriber: otherwise };
-  const told = `this app has the subscribers ${names.join(', ')}`;
-  throw new KitError('INPUT_INVALID', `${told}: say whose events are meant, --subscriber NAME, main or all`);
 }
 
 /** The options that make up the body of a notification. */

@@ -121,11 +121,12 @@ export interface Handlers<App = unknown> {
   readonly reminder?: Handler<Reminder, App>;
 }
 
-/** A reminder that is due. */
+/** A reminder that is due, or a time of a schedule, which is a reminder that sets itself. */
 export interface Reminder {
-  readonly event: 'reminder';
+  /** `reminder`, or `schedule:NAME` */
+  readonly event: string;
   readonly name: string;
-  /** what was set with it, null if nothing was: it is not checked */
+  /** what was set with it, null if nothing was: it is not checked. Of a schedule, when it comes */
   readonly data: unknown;
   /** when it was set and when it was due, in ISO 8601 */
   readonly set_at: string;
@@ -133,15 +134,6 @@ export interface Reminder {
   /** the media or channel that it was set for: neither, if an event of neither set it */
   readonly media_id?: string;
   readonly channel_id?: string;
-}
-
-/** A time of a schedule. */
-export interface Tick {
-  readonly event: string;
-  /** that of the schedule */
-  readonly name: string;
-  /** when it was to run, in ISO 8601 */
-  readonly due_at: string;
 }
 
 /**
@@ -218,7 +210,10 @@ export function specOf(one: Schedule<never>): Spec {
 
 /** The schedules of an app, as the store knows them. */
 export const schedulesOf = ({ schedule = {} }: Pick<AppDefinition, 'schedule'>) =>
-  Object.entries(schedule).map(([name, one]) => ({ name, spec: JSON.stringify(specOf(one)) }));
+  Object.entries(schedule).map(([name, one]) => ({
+    lane: `schedule:${name}`,
+    spec: JSON.stringify(specOf(one)),
+  }));
 
 /** The first that stands in a list twice. */
 export const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
@@ -295,7 +290,7 @@ export type Schedule<App = unknown> = Readonly<
 > & {
   /** instead of HANDLER_TIMEOUT_MS */
   readonly timeoutMs?: number;
-  run: Handler<Tick, App>;
+  run: Handler<Reminder, App>;
 };
 
 /** Handlers that get events of their own, and limits for them. */

@@ -30,6 +30,7 @@ export function onceOf(
   { store, clock, onStoreError }: OnceOptions,
 ) {
   const { queue } = store;
+  const key = { lease, subscriber, resource, seq };
   /** the steps of this run, with the result that one under way will have; one that threw may be called again */
   const called = new Map<string, Promise<DoneStep['result']> | undefined>();
   let isClosed = false;
@@ -49,9 +50,7 @@ export function onceOf(
     }
   };
   const run = async (step: string, fn: () => unknown): Promise<DoneStep['result']> => {
-    const { done: before, isHeld } = await patiently(() =>
-      queue.step({ lease, subscriber, resource, seq, name: step }),
-    );
+    const { done: before, isHeld } = await patiently(() => queue.step({ ...key, name: step }));
     if (before) return before.result;
     if (!isHeld) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
@@ -66,8 +65,7 @@ export function onceOf(
       unstorable ??= problem;
       throw new TypeError(problem, { cause });
     }
-    const done = { lease, subscriber, resource, seq, name: step, result };
-    const stored = await patiently(() => queue.saveStep(done));
+    const stored = await patiently(() => queue.saveStep({ ...key, name: step, result }));
     if (stored) return stored.result;
     throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
   };

@@ -42,9 +42,10 @@ export async function openApp(
     async *states<T>(of: 'channel' | 'media', name: string, subscriber = ''): AsyncGenerator<StateOf<T>> {
       let after: StatePlace | undefined;
       do {
-        const { values, next } = await queue.states({ subscriber, of, name, after });
-        for (const { resource, value } of values) yield { resource, value: JSON.parse(value) };
-        after = next;
+        const values = await queue.states({ subscriber, of, after });
+        const named = values.filter((one) => one.name === name);
+        for (const { resource, value } of named) yield { resource, value: JSON.parse(value) };
+        after = values.at(-1);
       } while (after);
     },
     async state(resource, subscriber = '') {

@@ -8,6 +8,9 @@ const MOST_REMINDERS = 20;
 const MOST_DATA_BYTES = 8 * 1024;
 const YEAR_MS = 366 * 86_400_000;
 
+const VALUE = 'a value of ctx.state';
+const REMINDER = 'a reminder';
+
 /** When a reminder is due. */
 export type ReminderTime =
   | { readonly after: number; readonly at?: undefined }
@@ -55,9 +58,9 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
   const reminders = new Map<string, ReminderChange>();
   let isOver = false;
 
-  const check = (what: string, name: string, mode: 'read' | 'write'): void => {
+  const check = (what: string, name: string): void => {
     checkName(what, name);
-    if (isOver && mode === 'write')
+    if (isOver)
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ${what}`);
   };
   const jsonOf = (what: string, value: unknown): string => {
@@ -67,16 +70,14 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
       throw new TypeError(`${what} cannot be stored: ${shown(cause)}`, { cause });
     }
   };
-  const VALUE = 'a value of ctx.state';
-  const REMINDER = 'a reminder';
   const state: ResourceState = {
     get(name) {
-      check(VALUE, name, 'read');
+      checkName(VALUE, name);
       const json = values.get(name);
       return json === undefined ? undefined : JSON.parse(json);
     },
     set(name, value) {
-      check(VALUE, name, 'write');
+      check(VALUE, name);
       const json = jsonOf(`the value "${name}" of ctx.state`, value);
       const bytes = Buffer.byteLength([...new Map(values).set(name, json)].flat().join(''));
       if (bytes > MOST_BYTES)
@@ -87,35 +88,36 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
       values.set(name, json);
     },
     delete(name) {
-      check(VALUE, name, 'write');
+      check(VALUE, name);
       values.delete(name);
     },
   };
   return {
     state,
-    remind(name: string, { after, at, data: value }: ReminderTime & { readonly data?: unknown }): void {
-      check(REMINDER, name, 'write');
+    remind(name: string, { after, at, data = null }: ReminderTime & { readonly data?: unknown }): void {
+      check(REMINDER, name);
       const ahead = after ?? Number(at) - clock.now();
-      if ((after === undefined) === (at === undefined) || !(ahead <= YEAR_MS) || Number(after ?? 0) < 0)
+      if (!(ahead <= YEAR_MS) || (after ?? 0) < 0)
         throw new TypeError(
           `the reminder "${name}" needs a time of at most a year ahead, either \`at\`, a Date, or \`after\`, in milliseconds, ` +
             `and its options are ${shown({ after, at })}`,
         );
-      const data = value === undefined ? undefined : jsonOf(`the data of the reminder "${name}"`, value);
-      const bytes = Buffer.byteLength(data ?? '');
+      const json = jsonOf(`the data of the reminder "${name}"`, data);
+      const bytes = Buffer.byteLength(json);
       if (bytes > MOST_DATA_BYTES)
         throw new RangeError(
           `the data of the reminder "${name}" takes ${bytes} bytes, and the most is ${MOST_DATA_BYTES} (8 KB)`,
         );
-      if (names.add(name).size > MOST_REMINDERS && names.delete(name))
+      if (names.size >= MOST_REMINDERS && !names.has(name))
         throw new RangeError(
           `${resource} has ${MOST_REMINDERS} reminders, the most that it may have: forget one before "${name}" is set`,
         );
+      names.add(name);
       const time = after === undefined ? { at: Math.floor(Number(at)) } : { afterMs: Math.ceil(after) };
-      reminders.set(name, { name, ...time, data });
+      reminders.set(name, { name, ...time, data: json });
     },
     forget(name: string): void {
-      check(REMINDER, name, 'write');
+      check(REMINDER, name);
       names.delete(name);
       reminders.set(name, { name });
     },

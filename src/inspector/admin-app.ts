@@ -18,8 +18,6 @@ export function adminApp(inspected: Inspected): Express {
   const { config, log, watch, pages, isDev = false } = inspected;
   const token = config.ADMIN_TOKEN;
   const app = express();
-  app.set('query parser', 'simple');
-  app.disable('x-powered-by');
   app.set('trust proxy', config.ADMIN_TRUST_PROXY);
   app.use(pagePolicy);
   app.use(guard(config));
@@ -28,7 +26,7 @@ export function adminApp(inspected: Inspected): Express {
   for (const [name, path] of Object.entries(PACKAGED))
     app.get(`/assets/${name}`, (_req, res) => res.sendFile(path, { dotfiles: 'allow' })); // such as pnpm's .pnpm
   const render = renderer({ mayLeave: token !== undefined, hasApp: pages !== undefined, isDev });
-  if (token !== undefined) app.use(guardToken({ ...inspected, token, render }));
+  if (token !== undefined) app.use(guardToken(inspected, token, render));
   app.use((_req, res, next) => {
     res.set('Cache-Control', 'no-store'); // a shared cache or a later reader of this browser has no token
     next();

@@ -16,18 +16,18 @@ const BOUNDS = { BODY_LIMIT: 16_384, MAX_CONNECTIONS: connectionsWithin(500, 1 /
  * @param droppedLogLines how many lines of the log were dropped since the start
  * @example await startService({ ...options, admin: createInspector(systemClock) });
  */
-export function createInspector(clock: Clock, droppedLogLines?: () => number): Admin {
-  const watch = new Watch(clock, droppedLogLines);
+export function createInspector(clock: Clock, droppedLogLines = () => 0): Admin {
+  const watch = new Watch(clock);
   return {
     observer: watch,
     keepReporting: (needs) => watch.keepReporting(needs),
     async start(parts) {
       const { ADMIN_HOST: host, ADMIN_PORT: port } = parts.config;
       const verbs = bulkVerbsOf(parts);
-      const app = adminApp({ ...parts, watch, verbs, registered: registeredWebhooks(parts) });
+      const registered = registeredWebhooks(parts);
+      const app = adminApp({ ...parts, watch, verbs, registered, droppedLogLines });
       const server = boundedServer(app, { ...parts.config, ...BOUNDS });
-      const settings = 'ADMIN_HOST and ADMIN_PORT';
-      const listener = await listen(server, { host, port, settings });
+      const listener = await listen(server, { host, port, settings: 'ADMIN_HOST and ADMIN_PORT' });
       const stopAlerting = keepAlerting(parts, watch);
       parts.log.info({ url: listener.url }, 'inspecting');
       return {

@@ -28,6 +28,7 @@ export const RELAXED: ReadonlySet<string> = new Set<keyof ReturnType<typeof oper
   'renew',
   'wake',
   'settle',
+  'comeDue',
   'keep',
   'giveWay',
 ]);

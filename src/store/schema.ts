@@ -85,7 +85,7 @@ CREATE TABLE state (
   value text NOT NULL, PRIMARY KEY (subscriber, resource, name));
 CREATE TABLE reminders (
   subscriber text ${d.bytes} NOT NULL DEFAULT '', resource text ${d.bytes} NOT NULL, name text ${d.bytes} NOT NULL, due_at bigint NOT NULL,
-  set_at bigint NOT NULL, set_by bigint, replay int, start int, data text, PRIMARY KEY (subscriber, resource, name));
+  set_at bigint NOT NULL, set_by bigint, replay int, start int, data text NOT NULL, PRIMARY KEY (subscriber, resource, name));
 CREATE INDEX reminders_due ON reminders (subscriber, due_at);
 CREATE TABLE subscribers (name text ${d.bytes} PRIMARY KEY, place bigint, kinds text NOT NULL);
 CREATE TABLE channels (

@@ -98,7 +98,8 @@ export function lineOf({ starts: attempt, ...event }: Named & Partial<Pick<Store
 
 /** A schedule of an app. */
 export interface Scheduled {
-  readonly name: string;
+  /** `schedule:NAME` */
+  readonly lane: string;
   /** when it comes, as JSON: a Spec */
   readonly spec: string;
 }

@@ -51,40 +51,43 @@ export async function everyCrash<W>(
   options: EveryCrashOptions = {},
 ): Promise<void> {
   const names = new Set<string>();
-  const play = (alone?: string) =>
-    playCrashes(playerOf({ scenario, check, names, alone, ...options }), options, alone);
-  await play().catch(async (error) => {
+  const playAll = (alone?: string) => playCrashes({ scenario, check, names, alone, ...options });
+  await playAll().catch(async (error) => {
     // Where several were at work, the crash may have come at the point of another one than that which does not bear it.
-    if (names.size > 1 && options.only === undefined) for (const name of names) await play(name);
+    if (names.size > 1 && options.only === undefined) for (const name of names) await playAll(name);
     throw error;
   });
+}
+
+export interface PlayOptions<W> extends EveryCrashOptions {
+  readonly scenario: Scenario<W>;
+  readonly check: Check<W>;
+  /** only the events of this subscriber run before everything settles; '' is main; `all`: none do */
+  readonly alone?: string | undefined;
+  /** takes the names of the subscribers */
+  readonly names?: Set<string>;
+  /** what happens to its receiver once the scenario is over */
+  readonly then?: (kit: TestReceiver, world: W) => Promise<void>;
 }
 
 /**
  * Plays without a crash, then with one at each point, or at each point of one subscriber alone.
  * @throws Error telling which of them breaks the check first
  */
-export async function playCrashes(play: Player, { except = [], only }: EveryCrashOptions, alone?: string) {
-  const points: string[] = [];
-  const note = (point: string) => {
-    const isAnothers = alone !== undefined && subscriberOf(point) !== alone;
-    if (!isAnothers && !except.some((place) => point.startsWith(place))) points.push(point);
-    return false;
-  };
-  const failed = failing('without any crash, the check fails: ');
+export async function playCrashes<W>(options: PlayOptions<W>): Promise<void> {
+  const { alone, except = [], only } = options;
+  const isMeant = (point: string) =>
+    (alone === undefined || subscriberOf(point) === alone) &&
+    !except.some((place) => point.startsWith(place));
   // A scenario may need the others: then nobody can say what one alone breaks.
-  await play(note).catch(alone === undefined ? failed : () => points.splice(0));
+  const failed = alone === undefined ? failing('without any crash, the check fails: ') : () => [];
+  const points = (await play(options).catch(failed)).filter(isMeant);
   if (points.length === 0 && alone === undefined)
     throw new Error('the scenario brings about no event: deliver something');
   for (const point of only === undefined ? points : [only]) {
-    let isReached = false;
-    const diesAt = (reached: string) => {
-      isReached ||= reached === point;
-      return reached === point;
-    };
-    const alone = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
-    await play(diesAt).catch(failing(`a crash ${point} breaks the check.\n${alone}\n`));
-    if (!isReached)
+    const again = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
+    const came = await play(options, point).catch(failing(`a crash ${point} breaks the check.\n${again}\n`));
+    if (!came.includes(point))
       throw new Error(`the scenario does not come to "${point}": at first it came to ${points.join(', ')}`);
   }
 }
@@ -99,50 +102,41 @@ export function failing(before: string): (error: unknown) => never {
 
 /**
  * Plays a scenario to its end, and checks.
- * @param diesAt whether it dies at a point, each time of the same name: `between step charge`, `after record media_available #2`
+ * @param last the point at which the process dies; without it, it does not die
+ * @returns the points that the process came to, each by a name of its own: `between step charge`, `after record media_available #2`
  * @throws Error with what the check said, and how the events have ended that are not handled; the error of the scenario itself
  */
-export type Player = (diesAt: (point: string) => boolean) => Promise<void>;
-
-export interface PlayOptions<W> extends Pick<EveryCrashOptions, 'mayDie'> {
-  readonly scenario: Scenario<W>;
-  readonly check: Check<W>;
-  /** only the events of this subscriber run before everything settles; '' is main; `all`: none do */
-  readonly alone?: string | undefined;
-  /** takes the names of the subscribers */
-  readonly names?: Set<string>;
-  /** what happens to its receiver once the scenario is over */
-  readonly then?: (kit: TestReceiver, world: W) => Promise<void>;
-}
-
-export function playerOf<W>({ scenario, check, mayDie, then, alone, names }: PlayOptions<W>): Player {
-  return async (diesAt) => {
-    await using started = new AsyncDisposableStack();
-    const kits: TestReceiver[] = [];
-    const seen = new Map<string, number>();
-    const dies = (point: string) => {
-      const count = 1 + (seen.get(point) ?? 0);
-      seen.set(point, count);
-      return diesAt(count === 1 ? point : `${point} #${count}`);
-    };
-    const world = await scenario(async (options) => {
-      const kit = started.use(await TestReceiver.start(options, dies, alone));
-      kits.push(kit);
-      return kit;
-    });
-    const [kit] = kits;
-    if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
-    for (const name of kit.subscribers) names?.add(name);
-    await then?.(kit, world);
-    try {
-      for (const one of kits) await one.settled();
-      await check(kit, world);
-      const dead = mayDie ? [] : await kit.events({ status: 'dead', subscriber: 'all' });
-      if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');
-    } catch (cause) {
-      throw new Error([messageOf(cause), ...(await endsOf(kit))].join('\n'), { cause });
-    }
+export async function play<W>(options: PlayOptions<W>, last?: string): Promise<readonly string[]> {
+  const { scenario, check, mayDie, then, alone, names } = options;
+  await using started = new AsyncDisposableStack();
+  const kits: TestReceiver[] = [];
+  const points: string[] = [];
+  const seen = new Map<string, number>();
+  const diesAt = (place: string) => {
+    const count = 1 + (seen.get(place) ?? 0);
+    const point = count === 1 ? place : `${place} #${count}`;
+    seen.set(place, count);
+    points.push(point);
+    return point === last;
   };
+  const world = await scenario(async (given) => {
+    const kit = started.use(await TestReceiver.start(given, diesAt, alone));
+    kits.push(kit);
+    return kit;
+  });
+  const [kit] = kits;
+  if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
+  for (const name of kit.subscribers) names?.add(name);
+  await then?.(kit, world);
+  try {
+    for (const one of kits) await one.settled();
+    await check(kit, world);
+    const dead = mayDie ? [] : await kit.events({ status: 'dead', subscriber: 'all' });
+    if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');
+  } catch (cause) {
+    throw new Error([messageOf(cause), ...(await endsOf(kit))].join('\n'), { cause });
+  }
+  return points;
 }
 
 /** A line for each event that was not handled. */

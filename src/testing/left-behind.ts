@@ -10,10 +10,6 @@ import type { ResourceState } from '../dispatch/resource-state.ts';
 /** A run of a handler. */
 interface Run {
   readonly kind: string;
-  /** by `ctx.now()` */
-  readonly beganAt: number;
-  /** Has it fail, and the event never run again: whatever it waits for never comes. */
-  giveUp(): void;
 }
 
 /** A promise that was made while a handler ran, or by what the handler set off. */
@@ -44,13 +40,19 @@ export class LeftBehind {
     settled: (promise) => this.#wasSettled(promise),
   });
 
-  /** The same handler, watched. */
-  of(handler: Handler<object>, kind: string): Handler<object> {
+  /**
+   * The same handler, watched.
+   * @param limit calls what it is given once a run is given up: it fails then, and its event never runs again. It returns what cancels that
+   */
+  of(handler: Handler<object>, kind: string, limit = (_giveUp: () => void) => () => {}): Handler<object> {
     return async (event, ctx) => {
       if (this.unended.has(ctx.id)) return fail(NEVER_ENDS);
       const { promise: givenUp, reject } = Promise.withResolvers<never>();
-      givenUp.catch(() => this.unended.add(ctx.id));
-      const run = { kind, beganAt: ctx.now(), giveUp: () => reject(new Error(NEVER_ENDS)) };
+      const cancel = limit(() => {
+        this.unended.add(ctx.id);
+        reject(new Error(NEVER_ENDS));
+      });
+      const run = { kind };
       const running = <T>(work: () => T) => Promise.race([this.#scope.run(run, work), givenUp]);
       this.running.add(run);
       const { state, lost } = watchedState(ctx.state);
@@ -62,6 +64,7 @@ export class LeftBehind {
         for (const name of lost()) this.#found.add(`the handler of ${kind} ${CHANGED} "${name}"`);
         return outcome;
       } finally {
+        cancel();
         this.running.delete(run);
       }
     };
@@ -74,7 +77,7 @@ export class LeftBehind {
       this.#made.delete(promise);
       const { run, isAwaited, rejection = 'does not await what it calls:' } = made;
       if (!made.rejection && (isAwaited || !isUsersCall(made))) continue;
-      const places = framesOf(made).filter(isUsers).slice(0, MOST_PLACES);
+      const places = framesOf(made).filter(isInUsersFiles).slice(0, MOST_PLACES);
       this.#found.add([`the handler of ${run.kind} ${rejection}`, ...places].join('\n'));
     }
     const found = [...this.#found];
@@ -126,8 +129,6 @@ function framesOf({ at }: Made): string[] {
 /** Frames between a call of the user and the function that it calls. */
 const BETWEEN = /\(<anonymous>\)$|\bat fetch \(node:|\/node_modules\/jest-mock\//;
 
-const isUsers = (frame: string) => !frame.includes('node:') && isInUsersFiles(frame);
-
 /**
  * Whether a promise is that of a call of the user: made by the user's function, a fake of Jest, or one that it calls. What a library or
  * Node makes for itself is not, nor is what `await` and `Promise.race` make of others.
@@ -139,7 +140,7 @@ function isUsersCall(made: Made): boolean {
     ? !first.includes('at Promise.then ') || /at Promise\.(race|all|any|allSettled) /.test(second)
     : first.includes('at Async-from-Sync Iterator');
   const called = frames.filter((frame) => !BETWEEN.test(frame));
-  return !isOfItself && called.slice(0, made.isDerived ? 1 : 2).some(isUsers);
+  return !isOfItself && called.slice(0, made.isDerived ? 1 : 2).some(isInUsersFiles);
 }
 
 /** `ctx.state`, and the names of values that were changed and not set. */

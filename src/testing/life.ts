@@ -8,12 +8,12 @@ import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Config } from '../config.ts';
 import { wrapApp } from '../dispatch/handler.ts';
 import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
-import { type Dispatchers, dispatchersOf } from '../dispatch/subscribers.ts';
+import { dispatchersOf } from '../dispatch/subscribers.ts';
 import { LocalServer } from '../mock/mock-provider.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { keyringOf } from '../receiver/keyring.ts';
-import type { Claim, DoneStep, EventStore, VerifiedNotification } from '../store/event-store.ts';
+import type { EventStore, Queue } from '../store/event-store.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { LeftBehind } from './left-behind.ts';
 import { inTimeOf, routeTimers } from './virtual-timers.ts';
@@ -28,11 +28,13 @@ export type CrashPlace =
   | 'after claim'
   | 'between step';
 
-/**
- * A point that a process reaches: its place, and of a step its name, of a call its method and path, else the kind of the event. Where a
- * subscriber reaches it, it ends in `@NAME`, but for that of a call.
- */
-export type CrashPoint = `${CrashPlace} ${string}`;
+/** Where a process may die before and after calls of the queue. */
+const PLACES: Readonly<Record<string, readonly CrashPlace[]>> = {
+  record: ['before record', 'after record'],
+  step: ['before step'],
+  saveStep: ['between step', 'after step'],
+  settle: ['before settle', 'after settle'],
+};
 
 export interface LifeOptions {
   readonly config: Config;
@@ -47,8 +49,8 @@ export interface LifeOptions {
   diesAt(point: string): boolean;
   /** whether a subscriber gets nothing to run for now */
   isHeld(subscriber: string): boolean;
-  /** runs a handler of a subscriber, and gives its result or another */
-  onRun<T>(run: () => T, subscriber: string): Promise<Awaited<T>>;
+  /** whether a run of a subscriber's handler fails, now that it has done its work */
+  isFailing(subscriber: string): boolean;
   /** `ctx.statuses` of this process, which dies with it */
   statuses(): StatusesClient | undefined;
 }
@@ -70,70 +72,60 @@ export class Life {
   /** its own: nobody moves it after a crash */
   readonly clock: VirtualClock;
   /** resolves when it has started; rejects if its app does not start */
-  readonly begun: Promise<void>;
+  readonly begun;
   /** what its handlers have left behind */
   readonly leftBehind = new LeftBehind();
   readonly #options: LifeOptions;
   readonly #over = Promise.withResolvers<undefined>();
-  #state: 'alive' | 'stopped' | 'crashed' = 'alive';
+  /** whether it has crashed or was stopped */
+  isOver = false;
   readonly #underWay = { calls: 0, handlers: 0 };
-  /** how many handlers, and calls of the store, have ended */
+  /** how many handlers, and calls of the queue, have ended */
   ended = 0;
-  #dispatcher: Dispatchers | undefined;
-  #server: LocalServer | undefined;
-  /** answers requests, once it has begun */
-  listener: RequestListener | undefined;
   readonly #opened = new AsyncDisposableStack();
 
   constructor(options: LifeOptions) {
     this.#options = options;
     this.clock = new VirtualClock(options.clock.now());
+    lives.add(this);
     this.begun = this.#begin();
   }
 
-  async #begin(): Promise<void> {
-    lives.add(this);
-    const { config, clock: time, app: ready, isCheck, log, statuses, onRun } = this.#options;
-    const { clock } = this;
-    // The store as a process has it that may die before, during and after each call.
-    const { queue, secrets, reports, ...others } = await this.#options.store;
-    const subjects = { queue: this.#mortal(queue), secrets: this.#mortal(secrets) };
-    const store = { ...others, ...subjects, reports: this.#mortal(reports) };
-    const parts = { store, clock, log };
+  async #begin() {
+    const { config, clock: time, app: ready, isCheck, log } = this.#options;
+    const { queue, ...others } = await this.#options.store;
+    const parts = { config, store: { ...others, queue: this.#mortal(queue) }, clock: this.clock, log };
     if (ready.start) this.#opened.defer(routeTimers());
     const after: Clock['after'] = (ms, fn) => time.after(ms, () => this.isOver || fn());
     const timers = { now: () => time.now(), after };
-    const opened = await inTimeOf(timers, () => openApp(ready, { config, log, store }));
+    const opened = await inTimeOf(timers, () => openApp(ready, parts));
     this.#opened.defer(() => opened.close());
     const pages = await appPages(opened);
+    const limit = (giveUp: () => void) => after(2 * config.HANDLER_TIMEOUT_MS, giveUp);
     const app = wrapApp(opened, (handler, kind) => {
-      const watched = this.leftBehind.of(handler, kind);
+      const watched = this.leftBehind.of(handler, kind, isCheck ? limit : undefined);
       return (event, ctx) =>
         this.#during('handlers', async () => {
-          await this.reach(`after claim ${kind}`);
-          const run = () => inTimeOf(isCheck ? timers : undefined, () => watched(event, ctx));
-          return onRun(run, ctx.subscriber);
+          await this.reach('after claim', kind);
+          const outcome = await inTimeOf(isCheck ? timers : undefined, () => watched(event, ctx));
+          if (!this.#options.isFailing(ctx.subscriber)) return outcome;
+          throw new Error('failNext: the handler has done its work, and fails');
         });
     });
-    const { onDead = () => {} } = ready;
-    const told: typeof onDead = (...dead) => this.#during('handlers', () => onDead(...dead));
-    const running = { ...app, statuses: statuses(), onDead: told };
-    const dispatcher = await dispatchersOf({ ...parts, config, app: running, random: () => 0.5 });
+    const onDead: ReadyApp['onDead'] = (...dead) => this.#during('handlers', () => ready.onDead?.(...dead));
+    const running = { ...app, statuses: this.#options.statuses(), onDead };
+    const dispatcher = await dispatchersOf({ ...parts, app: running, random: () => 0.5 });
+    this.#opened.defer(() => (this.isOver ? undefined : dispatcher.stop(0)));
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.
-    const keyring = keyringOf({ ...parts, clock: systemClock, config });
+    const keyring = keyringOf({ ...parts, clock: systemClock });
     const quarantine = { add() {} };
     const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });
     const both = express().disable('x-powered-by');
     if (pages) both.use('/app', pages);
-    this.listener = both.use(receiver);
-    this.#server = new LocalServer(this.listener, largestHead(config.BODY_LIMIT));
-    this.#dispatcher = dispatcher;
+    const listener: RequestListener = both.use(receiver);
     dispatcher.start();
-    store.queue.onRecorded(() => dispatcher.came());
-  }
-
-  get isOver(): boolean {
-    return this.#state !== 'alive';
+    queue.onRecorded(dispatcher.came);
+    return { dispatcher, listener, server: new LocalServer(listener, largestHead(config.BODY_LIMIT)) };
   }
 
   /** Whether it waits for nothing but time, and for handlers. */
@@ -147,37 +139,34 @@ export class Life {
 
   /** Asks its public listener, or for a page of the app. @returns undefined if it is over before it answers */
   async fetch(path: string, request: RequestInit): Promise<Response | undefined> {
-    await this.begun;
-    const asked = this.isOver ? undefined : this.#server?.fetch(`http://receiver.test${path}`, request);
+    const { server } = await this.begun;
+    const asked = this.isOver ? undefined : server.fetch(`http://receiver.test${path}`, request);
     return this.#during('calls', () => Promise.race([asked, this.#over.promise]));
   }
 
-  /** Comes to a point. Once the process is dead, this never resolves. */
-  async reach(point?: CrashPoint, subscriber = ''): Promise<void> {
-    if (point && !this.isOver && this.#options.diesAt(ofSubscriber(point, subscriber))) this.crash();
-    if (this.#state === 'crashed') await new Promise<never>(() => {});
-  }
-
-  /** Events that were replayed are ready. */
-  wake(): void {
-    this.#dispatcher?.wake();
+  /**
+   * Comes to a point. Once the process is dead, this never resolves.
+   * @param of the name of a step, the method and path of a call, else the kind of the event
+   * @param subscriber its name follows in the name of the point
+   */
+  async reach(place: CrashPlace | undefined, of: string, subscriber = ''): Promise<void> {
+    const isLast = place && !this.isOver && this.#options.diesAt(ofSubscriber(`${place} ${of}`, subscriber));
+    if (isLast) this.crash();
+    if (this.isOver) await new Promise<never>(() => {});
   }
 
   /** Kills the process. */
   crash(): void {
-    this.#state = 'crashed';
+    this.isOver = true;
     this.leftBehind.stop();
     this.#over.resolve(undefined);
   }
 
   /** Stops it in order, or lets go of what is left of it after a crash. */
   async end(): Promise<void> {
-    if (!this.isOver) await this.#dispatcher?.stop(0);
-    if (this.#state === 'alive') this.#state = 'stopped';
-    this.#over.resolve(undefined);
-    lives.delete(this);
-    this.leftBehind.stop();
     await this.#opened.disposeAsync();
+    this.crash();
+    lives.delete(this);
   }
 
   async #during<T>(what: 'calls' | 'handlers', work: () => T): Promise<Awaited<T>> {
@@ -190,34 +179,23 @@ export class Life {
     }
   }
 
-  #mortal<T extends object>(subject: T): T {
-    return new Proxy(subject, {
+  /** The queue as a process has it that may die before, during and after each call. */
+  #mortal(queue: Queue): Queue {
+    return new Proxy(queue, {
       get: (target, name) => {
-        const method: unknown = Reflect.get(target, name);
-        if (typeof method !== 'function') return method;
-        if (['onRecorded', 'tellRecorded', 'received'].includes(String(name))) return method.bind(target);
-        const pointsOf = Object.hasOwn(POINTS, name) ? Reflect.get(POINTS, name) : () => [];
+        const call: unknown = Reflect.get(target, name);
+        if (typeof call !== 'function') return call;
+        const [before, after] = PLACES[String(name)] ?? [];
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
-            const { subscriber = '' } = Object(input[0]);
+            const { subscriber = '', kind, name: of = kind } = Object(input[0]);
             if (name === 'claim' && this.#options.isHeld(subscriber)) return { claims: [], hasMore: false };
-            const [before, after]: Partial<Points> = pointsOf(...input);
-            await this.reach(before, subscriber);
-            const output: unknown = await Reflect.apply(method, target, input);
-            await this.reach(after, subscriber);
+            await this.reach(before, of, subscriber);
+            const output: unknown = await Reflect.apply(call, target, input);
+            await this.reach(after, of, subscriber);
             return output;
           });
       },
     });
   }
 }
-
-type Points = readonly [before: CrashPoint, after?: CrashPoint];
-
-/** Where a process may die before and after calls of the store. */
-const POINTS = {
-  record: ({ kind }: VerifiedNotification): Points => [`before record ${kind}`, `after record ${kind}`],
-  step: ({ name }: { name: string }): Points => [`before step ${name}`],
-  saveStep: ({ name }: DoneStep): Points => [`between step ${name}`, `after step ${name}`],
-  settle: ({ kind }: Claim): Points => [`before settle ${kind}`, `after settle ${kind}`],
-};

@@ -4,14 +4,7 @@ import { wholeSeconds } from '../base/duration.ts';
 import { seededRandom } from '../base/seeded-random.ts';
 import type { Happening } from '../mock/notifications.ts';
 import type { Kind } from '../notification/kinds.ts';
-import {
-  type Check,
-  type EveryCrashOptions,
-  failing,
-  playCrashes,
-  playerOf,
-  type Scenario,
-} from './every-crash.ts';
+import { type Check, failing, type PlayOptions, play, playCrashes, type Scenario } from './every-crash.ts';
 import type { TestReceiver } from './test-receiver.ts';
 
 /** What happens in a history: as it is done, and as a line of a test. */
@@ -27,7 +20,7 @@ const FAIL: Action = { act: (kit) => kit.failNext('all'), line: 'kit.failNext();
 const PASS: Action = { act: (kit) => kit.advance('1h'), line: "await kit.advance('1h');" };
 const SETTLED: Action = { act: (kit) => kit.settled(), line: 'await kit.settled();' };
 
-export interface MatrixOptions<W = unknown> extends Pick<EveryCrashOptions, 'except' | 'mayDie'> {
+export interface MatrixOptions<W = unknown> extends Pick<PlayOptions<W>, 'except' | 'mayDie'> {
   /** how many histories are gone through in order, the shortest first; without it 300, of which 12 have crashes */
   readonly most?: number;
   /** how many random ones follow; without it 50, of which 3 have crashes */
@@ -68,29 +61,28 @@ export async function matrix<W>(
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
   const names = new Set<string>();
-  const playerWith = (history: History, alone?: string) => {
-    const then = async (kit: TestReceiver, world: W) => {
-      for (const { act, line } of [...history, SETTLED]) {
-        await act(kit);
-        await Promise.try(() => always?.(kit, world)).catch(failing(`after ${line}\n`));
-      }
+  const goThrough = async (plays: typeof play | typeof playCrashes, ordered: number, mixed: number) => {
+    const playing: Play = (history, alone) => {
+      const then = async (kit: TestReceiver, world: W) => {
+        for (const { act, line } of [...history, SETTLED]) {
+          await act(kit);
+          await Promise.try(() => always?.(kit, world)).catch(failing(`after ${line}\n`));
+        }
+      };
+      return plays({ scenario, check, then, alone, names, ...options });
     };
-    return playerOf({ scenario, check, then, alone, names, ...options });
+    const tell = telling(playing, deliveries, names);
+    for (const history of inOrder(deliveries, replays).take(ordered))
+      await playing(history).catch(tell(history));
+    for (const history of atRandom(seed, deliveries, replays).take(mixed))
+      await playing(history).catch(tell(history, ` of seed ${seed}`));
   };
-  const goThrough = async (play: Play, inOrderMost: number, randomMost: number) => {
-    const tell = telling(play, deliveries, names);
-    for (const history of inOrder(deliveries, replays).take(inOrderMost))
-      await play(history).catch(tell(history));
-    for (const history of atRandom(seed, deliveries, replays).take(randomMost))
-      await play(history).catch(tell(history, ` of seed ${seed}`));
-  };
-  await goThrough((...played) => playerWith(...played)(() => false), most ?? 300, random ?? 50);
-  const crashing: Play = (history, alone) => playCrashes(playerWith(history, alone), options, alone);
-  if (crashes) await goThrough(crashing, most ?? 12, random ?? 3);
+  await goThrough(play, most ?? 300, random ?? 50);
+  if (crashes) await goThrough(playCrashes, most ?? 12, random ?? 3);
 }
 
 /** Plays a history, with all or with one subscriber alone, and checks. @throws Error with what breaks the check */
-type Play = (history: History, alone?: string) => Promise<void>;
+type Play = (history: History, alone?: string) => Promise<unknown>;
 
 /** With its event time, so that any order of arrival means the same. */
 function deliveryOf([kind, given = {}]: Happening, index: number): Action {

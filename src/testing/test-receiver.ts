@@ -48,9 +48,7 @@ const CRASHED = 'the receiver has crashed, or was stopped: restart() starts it a
  * assert.equal((await kit.event()).status, 'handled');
  * await kit.stop();
  */
-export function testReceiver(options: KitOptions): Promise<TestReceiver> {
-  return TestReceiver.start(options);
-}
+export const testReceiver = (options: KitOptions): Promise<TestReceiver> => TestReceiver.start(options);
 
 /** A receiver under test. Nothing of it waits in real time but handlers that do. */
 export class TestReceiver {
@@ -59,8 +57,10 @@ export class TestReceiver {
   /** The mock provider, with one webhook that leads here: its verbs upload media, go live, and so on. */
   readonly provider;
   /** Answers requests as the receiver's public listener does: for supertest, and others that take a listener. */
-  readonly listener: RequestListener = (req, res) =>
-    this.#life.isOver ? req.destroy() : this.#life.listener?.(req, res);
+  readonly listener: RequestListener = async (req, res) => {
+    const { listener } = await this.#life.begun;
+    return this.#life.isOver ? req.destroy() : listener(req, res);
+  };
   /** What verifies notifications: HS256, with this text as the key. */
   readonly secret: string;
   /** The site that the webhook takes notifications of. */
@@ -224,13 +224,7 @@ export class TestReceiver {
   async settled(): Promise<void> {
     if (this.#alone !== undefined) await this.handled(); // all events of the others are there then, and run in order
     this.#alone = undefined;
-    for (let moment = 0; moment < 20_000; moment++) {
-      await this.handled();
-      const next = await this.#nextEvent();
-      if (next === Infinity) return;
-      await this.#pass(next - this.now());
-    }
-    throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
+    await this.#handledUntil(Infinity);
   }
 
   /**
@@ -240,7 +234,7 @@ export class TestReceiver {
    */
   async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
     const { events } = await (await this.#store).queue.replay(this.#filterOf(filter), options);
-    this.#life.wake();
+    (await this.#life.begun).dispatcher.wake();
     return events;
   }
 
@@ -369,11 +363,7 @@ export class TestReceiver {
     let ahead: number | undefined;
     for (const { body, receivedAt } of events) {
       ahead ??= this.now() - receivedAt;
-      const due = receivedAt + ahead;
-      while (due > this.now()) {
-        await this.handled(); // in real time, as its time-out must not pass while a handler waits for another system
-        await this.#pass(Math.min(due, await this.#nextEvent()) - this.now());
-      }
+      await this.#handledUntil(receivedAt + ahead);
       await this.deliverBody(body);
     }
   }
@@ -421,7 +411,7 @@ export class TestReceiver {
       isCheck: this.#options.isCheck,
       diesAt: (point) => this.#diesAt(point),
       isHeld: (subscriber) => (this.#alone ?? subscriber) !== subscriber,
-      onRun: (...run) => this.#onRun(...run),
+      isFailing: (subscriber) => taken(this.#failing, subscriber),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
     });
     this.#lives.push(life);
@@ -436,18 +426,10 @@ export class TestReceiver {
   }
 
   #diesAt(point: string): boolean {
-    const armed = this.#armed.indexOf(point);
-    if (armed !== -1) this.#armed.splice(armed, 1);
-    if (!this.#plan?.(point)) return armed !== -1;
+    const isArmed = taken(this.#armed, point);
+    if (!this.#plan?.(point)) return isArmed;
     this.#life = this.#newLife();
     return true;
-  }
-
-  async #onRun<T>(run: () => T, subscriber: string): Promise<Awaited<T>> {
-    const returned = await run();
-    if (!this.#failing.includes(subscriber)) return returned;
-    this.#failing.splice(this.#failing.indexOf(subscriber), 1);
-    throw new Error('failNext: the handler has done its work, and fails');
   }
 
   async #send(body: string, authorization: string): Promise<Response | undefined> {
@@ -460,12 +442,12 @@ export class TestReceiver {
     const send: typeof fetch = async (input, init = {}) => {
       const { method = 'GET', body } = init;
       const { href, pathname, search } = new URL(String(input));
-      await life?.reach(`before call ${method} ${pathname}`);
+      await life?.reach('before call', `${method} ${pathname}`);
       const answer = await this.#aside(() => this.provider.fetch(href, init));
       const sent = typeof body === 'string' ? JSON.parse(body) : undefined;
       if (life)
         this.statusesCalls.push({ method, path: pathname + search, body: sent, status: answer.status });
-      await life?.reach(`after call ${method} ${pathname}`);
+      await life?.reach('after call', `${method} ${pathname}`);
       return answer;
     };
     const onRetry = ({ waitMs }: Retry) => (this.#waitsUntil = this.now() + waitMs);
@@ -506,13 +488,24 @@ export class TestReceiver {
    */
   async #wait(waitedMs: number): Promise<void> {
     const isNext = await isAtRest(1);
-    const { running } = this.#life.leftBehind;
-    const most = this.#config.HANDLER_TIMEOUT_MS;
-    const limits = [...running].flatMap(({ beganAt }) => [beganAt + most, beganAt + 2 * most]);
-    const due = Math.min(this.#clock.nextDue() ?? Infinity, ...limits.filter((limit) => limit > this.now()));
-    if (isNext && due < Infinity) await this.#pass(due - this.now());
+    const due = Math.min(this.#clock.nextDue() ?? Infinity, await this.#nextEvent());
+    if (isNext) await this.#pass(due - this.now());
     else if (waitedMs >= STEP_MS) await this.#pass(STEP_MS);
-    for (const run of running) if (run.beganAt + 2 * most <= this.now()) run.giveUp();
+  }
+
+  /**
+   * Lets time pass until a moment, or until nothing is left to do. In each moment handlers first end, in real time, as their time-outs must
+   * not pass while they wait for another system.
+   */
+  async #handledUntil(end: number): Promise<void> {
+    for (let moment = 0; moment < 20_000; moment++) {
+      if (this.now() >= end) return;
+      await this.handled();
+      const next = Math.min(end, await this.#nextEvent());
+      if (next === Infinity) return;
+      await this.#pass(next - this.now());
+    }
+    throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
   }
 
   /**
@@ -548,4 +541,11 @@ export class TestReceiver {
     if (running > 0) return Math.max(soon, Math.min(due, this.now() + this.#config.LEASE_MS / 4));
     return pending > waiting ? soon : Math.max(soon, due);
   }
+}
+
+/** Takes one out of a list. @returns whether it was there */
+function taken(list: string[], one: string): boolean {
+  const isThere = list.includes(one);
+  if (isThere) list.splice(list.indexOf(one), 1);
+  return isThere;
 }

@@ -32,27 +32,16 @@ export function inTimeOf<T>(clock: Clock | undefined, work: () => T): T {
 
 /** Lets global timers and `Date` go by the clock of the code that asks them. @returns what ends that */
 export function routeTimers(): () => void {
-  if (users++ === 0) {
-    const given = globals();
-    const ours = Object.entries(routed(given));
-    Object.assign(globalThis, Object.fromEntries(ours));
-    restore = () => {
-      // Not where a fake of the test stands in its place by now, which is the test's to take back.
-      const left = ours.filter(([name, value]) => Reflect.get(globalThis, name) === value);
-      for (const [name] of left) Reflect.set(globalThis, name, Reflect.get(given, name));
-    };
-  }
+  if (users++ === 0) restore = route();
   return () => {
     if (--users === 0) restore();
   };
 }
 
-const globals = () => ({ setTimeout, setInterval, clearTimeout, clearInterval, Date });
-
-/** @param given those of the test */
-function routed(given: ReturnType<typeof globals>): typeof given {
+function route(): () => void {
+  const given = { setTimeout, setInterval, clearTimeout, clearInterval, Date };
   const now = () => scope.getStore()?.now() ?? given.Date.now();
-  return {
+  const ours: typeof given = {
     setTimeout: new Proxy(given.setTimeout, starting('once')),
     setInterval: new Proxy(given.setInterval, starting('again')),
     clearTimeout: new Proxy(given.clearTimeout, CLEARING),
@@ -61,6 +50,14 @@ function routed(given: ReturnType<typeof globals>): typeof given {
       get: (date, name) => (name === 'now' ? now : Reflect.get(date, name)),
       construct: (date, input, made) => Reflect.construct(date, input.length > 0 ? input : [now()], made),
     }),
+  };
+  Object.assign(globalThis, ours);
+  return () => {
+    // Not where a fake of the test stands in its place by now, which is the test's to take back.
+    const left = Object.entries(given).filter(
+      ([name]) => Reflect.get(globalThis, name) === Reflect.get(ours, name),
+    );
+    Object.assign(globalThis, Object.fromEntries(left));
   };
 }
 

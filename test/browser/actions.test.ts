@@ -12,13 +12,6 @@ describeInBrowser('a reader', () => {
   });
   afterAll(() => inspected.dispose());
 
-  const replaysBy = async (query: string): Promise<Map<string, number>> => {
-    const { events } = await inspected.api(`/events?limit=200&${query}`);
-    return new Map(events.map(({ id, replays }: { id: string; replays: number }) => [id, replays]));
-  };
-  const oneMoreEach = (replays: ReadonlyMap<string, number>) =>
-    new Map([...replays].map(([id, count]) => [id, count + 1]));
-
   const rowsOf = (page: Page): Promise<string[]> =>
     page.locator('tbody tr').evaluateAll((rows) => rows.map(({ id }) => id));
 
@@ -106,32 +99,6 @@ describeInBrowser('a reader', () => {
     await page.click('button:text("Replay")');
     await inspected.settled();
     await eventually('it has run again', async () => (await attemptsOf(id)) === before + 1);
-  });
-
-  test('replays what matches, when the count is right, and sees how many', async () => {
-    const { page } = await openTab();
-    const before = await replaysBy('status=dead');
-    expect(before.size).toBeGreaterThanOrEqual(3);
-    await page.goto(`${inspected.url}/events?status=dead`);
-    await page.click('text=Replay what matches…');
-    expect((await page.textContent('.confirm'))?.replaceAll(/\s+/g, ' ')).toContain(
-      `${before.size} events will be reset to pending`,
-    );
-    expect(await inspected.service.store.queue.count({ status: 'dead' })).toBe(before.size);
-    await page.click(`button:text("Replay ${before.size} events")`);
-    await page.waitForSelector(`text=${before.size} events were reset to pending`);
-    await inspected.settled();
-    expect(await replaysBy('status=dead')).toEqual(oneMoreEach(before));
-  });
-
-  test('goes from a problem to what can be done with just its events', async () => {
-    const { page } = await openTab();
-    const [{ count }] = (await inspected.api('/problems')).problems;
-    for (const verb of ['Retry now…', 'Dismiss…']) {
-      await page.goto(`${inspected.url}/problems`);
-      await page.click(`li:first-child >> text=${verb}`);
-      expect(await page.textContent('.confirm')).toContain(`${count} events`);
-    }
   });
 
   test('sees a channel move across the board, when it becomes idle, without doing anything', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { toLine } from '../../src/replay/recording-lines.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
@@ -15,11 +15,6 @@ const start = inspectedForEachTest();
 const READS = 'the-token-of-those-who-read';
 const TOKENS = { ADMIN_TOKEN: 'the-admin-token-of-the-tests', ADMIN_READ_TOKEN: READS };
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
-});
-
 const fileOf = directoryForEachTest();
 const write = (name: string, text: string) => {
   writeFileSync(fileOf(name), text);
@@ -33,12 +28,6 @@ const record = async ({ service }: Inspected, ...media: readonly string[]) => {
 function listen(url: string, ...args: readonly string[]) {
   const given = ['listen', '--from', url, '--token-file', write('token', READS), ...args];
   return startCli(given, { cwd: fileOf(), env: { WEBHOOK_SECRET: 'a-secret-of-dev' } });
-}
-
-async function receiving(answer: Parameters<typeof startReceiver>[0]) {
-  const receiver = await startReceiver(answer);
-  cleanUps.push(() => receiver.close());
-  return receiver;
 }
 
 test('prints what came since a time and then comes, up to a limit, a line each or recordings, and goes on by the cursor', async () => {
@@ -62,7 +51,7 @@ test('prints what came since a time and then comes, up to a limit, a line each o
 
 test('sends each on to a receiver in order, and misses none and repeats the last one at most, when it is killed meanwhile', async () => {
   const inspected = await start({}, TOKENS);
-  const { url, media, overlaps } = await receiving(() => ({ ms: 5 }));
+  const { url, media, overlaps } = await startReceiver(() => ({ ms: 5 }));
   const names = Array.from({ length: 120 }, (_, number) => `m${number}`);
   await record(inspected, ...names);
   const args = ['--to', url, '--after', 'start', '--cursor-file', fileOf('cursor')];
@@ -86,7 +75,7 @@ test('sends each on to a receiver in order, and misses none and repeats the last
 test('sends again what is not taken before the next, and a Ctrl-C keeps the cursor before it', async () => {
   const inspected = await start({}, TOKENS);
   let status = 503;
-  const { url, media } = await receiving((_number, { media_id }) => (media_id === 'b' ? { status } : {}));
+  const { url, media } = await startReceiver((_number, { media_id }) => (media_id === 'b' ? { status } : {}));
   await record(inspected, 'a', 'b', 'c');
   const args = ['--to', url, '--after', 'start', '--cursor-file', fileOf('cursor')];
   const refused = listen(inspected.url, ...args);
@@ -114,20 +103,9 @@ test('says that there is no connection, tries again, and goes on where it was', 
   expect(stderr.match(/no connection to .*ECONNREFUSED.*; again in 1 s/g)?.length).toBeGreaterThanOrEqual(1);
 });
 
-test('passes a page of a hundred of the largest bodies at once, when JSON makes them twice as long', async () => {
-  const inspected = await start({}, TOKENS);
-  const x = '"'.repeat(32_600);
-  const largest = Array.from({ length: 100 }, (_, n) => verified({ media_id: `m${n}`, x }));
-  for (const one of largest) await inspected.service.store.queue.record(one);
-  const { stdout, stderr } = await listen(inspected.url, '--after', 'start', '--limit', '100').ended;
-  expect(stdout.match(/media:m\d+/g)).toEqual(largest.map(({ resource }) => resource));
-  expect(stderr).toMatch(/^connected to .*\nended at .*\n$/);
-});
-
 /** Listens to a server that answers as it likes. */
 async function listenTo(answer: RequestListener, ...args: readonly string[]) {
-  const { url, close } = await listeningOn(createServer(answer));
-  cleanUps.push(close);
+  const { url } = await listeningOn(createServer(answer));
   return listen(url, ...args);
 }
 

@@ -29,7 +29,6 @@ test('hookkit mock says what it is, where it listens, its credentials and routes
   expect(line).toMatch(/^2026-01-01T00:00:00\.000Z #1 channel_created to \w{8}: 200, delivered$/);
   expect(mock.said()).not.toContain(receiver.received[0]?.token ?? '?');
   expect((await ask(`${url}/_mock/clock`, 'GET')).json.now).toBe('2026-01-01T00:00:00.000Z');
-  await receiver.close();
   mock.kill('SIGINT');
   expect(await mock.ended).toMatchObject({ code: 0, stderr: '' });
 });

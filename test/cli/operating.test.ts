@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { handlers as samples } from '../../src/demo/handlers.ts';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import { fail } from '../../src/dispatch/outcome.ts';
 import type { EventFilter } from '../../src/store/event-store.ts';
 import { ENGINE, type TestDatabase, testDatabase, testOfFiles } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,7 +14,6 @@ import { operatorAt, providerSettings, settledOperator } from '../support/operat
 import { startProxy } from '../support/proxy.ts';
 import { type RunningService, runService } from '../support/running-service.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
-import { handlers as failing } from './handlers/failing.ts';
 
 /** What the doctor finds of the server of tests, which does not wait for its disk. */
 const OF_TEST_SERVER = /^FAIL +durability .*\n/gm;
@@ -394,7 +394,7 @@ testOfFiles('removes what is old, knows it still, and shrinks the file, when don
 
 test('is handled after all, when an event died, its cause is put right, and it is replayed as written', async () => {
   const { operator, serve, register, happen, count, handled } = here;
-  const service = await serve({}, failing);
+  const service = await serve({}, { channel_created: () => fail('the page of live channels is down') });
   await register();
   await happen(3);
   await eventually('all are dead', async () => (await count('dead')) === 3);

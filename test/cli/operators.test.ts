@@ -13,11 +13,10 @@ import type { StateChange } from '../../src/store/event-store.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
 import { testOfFiles } from '../support/engine.ts';
 import { deskForEachTest, ndjson } from '../support/event-desk.ts';
-import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
-import { only, present } from '../support/only.ts';
+import { present } from '../support/only.ts';
 import { type CliOptions, callCli } from '../support/run-cli.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -95,14 +94,6 @@ test('status says from the database what the overview says, with 1 where somethi
 
   const server = await desk().serve({ WEBHOOK_SECRET: SECRET });
   expect((await deliver(server.url, bodyOf(1))).status).toBe(200);
-  await cli('pause', '--reason', 'the archive moves');
-  const paused = await cli('status');
-  expect(paused.code).toBe(1);
-  expect(paused.stdout).toMatch(
-    /^grave {6}Handling has been paused for .*: the archive moves\. .*`npx hookkit resume`/,
-  );
-
-  await cli('resume');
   const store = await desk().store();
   const isReported = async () =>
     (await store.reports.stats({ since: 0, by: 'kind' })).some(({ result }) => result === 'accepted');
@@ -175,26 +166,4 @@ test('state show prints a state by name, as a table and as JSON, and state delet
   const store = await desk().store();
   expect(await store.queue.state({ resource: 'media:UUhbHm6C' })).toEqual([]);
   expect(await store.queue.state({ resource: 'media:other' })).toHaveLength(2);
-});
-
-test('a state is read and not changed, when handlers try runs the handler of a stored event, which tells what it would be', async () => {
-  const id = await leave([...POSTS, { name: 'count', value: '41' }]);
-  const module = desk().write(
-    'handlers.mjs',
-    `export const handlers = {
-      media_available(event, { state }) {
-        state.set('count', (state.get('count') ?? 0) + 1);
-        state.delete('title');
-      },
-    };`,
-  );
-  const env = { HANDLERS: module };
-  const json = JSON.parse((await run(['handlers', 'try', id, '--json'], { env })).stdout);
-  expect(json.state).toEqual({ set: { count: 42 }, deleted: ['title'] });
-  const store = await desk().store();
-  expect(await store.queue.state({ resource: 'media:UUhbHm6C' })).toEqual([
-    { name: 'count', value: '41' },
-    ...POSTS,
-  ]);
-  expect(only(await eventsIn(store, {}, 2))).toMatchObject({ status: 'handled', attempts: 1 });
 });

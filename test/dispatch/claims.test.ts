@@ -3,7 +3,7 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { HANDLED, settleAll, waiting } from '../support/claiming.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
-import { away, eachWithStage, LEASE_MS } from './stage.ts';
+import { eachWithStage, LEASE_MS } from './stage.ts';
 
 const stage = eachWithStage();
 
@@ -89,19 +89,6 @@ test('nothing is leased ahead: a process leases as many events as it has handler
   const all = await Promise.all(ids.map(outcomes));
   expect(all.filter((outcomes) => outcomes.includes('lost'))).toHaveLength(3);
   expect(all.every((outcomes) => outcomes.at(-1) === 'handled')).toBe(true);
-});
-
-test('a store that does not answer a claim is asked again, and told of once', async () => {
-  const { record, start, pass, event, logged } = stage();
-  const { intercept } = await start({ media_available() {} });
-  intercept('claim', away);
-  const id = await record();
-  await pass(5000);
-  expect(await event(id)).toMatchObject({ status: 'pending', starts: 0 });
-  intercept('claim', () => {});
-  await pass(2000);
-  expect(await event(id)).toMatchObject({ status: 'handled', attempts: 1 });
-  expect(logged('the store does not answer; trying again')).toMatchObject([{ cannot: 'claim events' }]);
 });
 
 /** Makes of recorded events a backlog of another sort. */

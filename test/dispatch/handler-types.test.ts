@@ -33,11 +33,6 @@ const RIGHT = `
 /** What is wrong in handlers, the handlers, and what the compiler's error names. */
 const wrongHandlers = [
   ['a kind is misspelt', 'async media_availible() {}', 'media_availible'],
-  [
-    'the kind does not have the member',
-    'async media_available(event) { return void event.channel_id; }',
-    'channel_id',
-  ],
   ['a handler returns what is no outcome', 'async media_available() { return true; }', 'media_available'],
   [
     'a handler takes the stored result of a step for a Date',
@@ -48,11 +43,6 @@ const wrongHandlers = [
     'a handler does not await a step',
     "async media_available(_event, ctx) { ctx.log.info(ctx.once('page', async () => ({ url: '/1' })).url); }",
     "'url' does not exist on type 'Promise<{ url: string; }>'",
-  ],
-  [
-    'the payload of an unknown kind is used unchecked',
-    'unknown(event) { event.media_id.toUpperCase(); }',
-    "'event.media_id' is of type 'unknown'",
   ],
 ] as const;
 
@@ -94,38 +84,20 @@ const rightApps = {
       start: ({ settings: { CRM_URL } }) => ({ app: { crm: new Crm(CRM_URL), page: '/1' } }),
       handlers: combineHandlers(media, tracks),
     });`,
-  'nothing shared': `
-    export const app = defineApp({ handlers: { media_available() {} }, routes(router) { router.get('/x', (_req, res) => void res.send('x')); } });`,
 };
 
 /** What is wrong in an app, the app, and what the compiler's error names. */
 const wrongApps = [
-  [
-    'nothing is opened that a handler uses',
-    'defineApp({ handlers: { media_available(_event, ctx) { ctx.app.crm; } } })',
-    "'ctx.app' is possibly 'undefined'",
-  ],
-  [
-    'a handler uses what is not there',
-    "defineApp({ start: () => ({ app: { crm: new Crm('') } }), handlers: { media_available(_event, ctx) { ctx.app.crm.put(); } } })",
-    "'put'",
-  ],
   [
     'handlers expect something else',
     "defineApp({ start: () => ({ app: { crm: new Crm('') } }), handlers: defineHandlers<{ pool: string }>({}) })",
     'pool',
   ],
   [
-    'one file expects more',
-    'defineApp({ start: () => ({ app: { a: 1 } }), handlers: combineHandlers(defineHandlers<{ a: 1 }>({}), defineHandlers<{ chat: 1 }>({})) })',
-    'chat',
-  ],
-  [
     'nothing opens what handlers expect',
     'defineApp({ handlers: defineHandlers<{ crm: Crm }>({}) })',
     '{ readonly start: unknown; }',
   ],
-  ['a member is misspelt', 'defineApp({ handlers: {}, route() {} })', "'route'"],
   [
     'a limit is of no kind',
     "defineApp({ handlers: {}, limits: { a: { kinds: ['b'], most: 2 } } })",

@@ -6,21 +6,11 @@ import { combineHandlers, defineHandlers } from '../../src/dispatch/handler.ts';
 import { fail, parseReturned, retry, skip } from '../../src/dispatch/outcome.ts';
 import { runStateOf } from '../../src/dispatch/resource-state.ts';
 
-const nothing = async () => {};
-
-describe('combineHandlers', () => {
-  test('has every handler, when several files give different kinds', () => {
-    const media = defineHandlers({ media_created: nothing, media_deleted: async () => skip('no') });
-    const rest = defineHandlers({ channel_idle: nothing, unknown: nothing });
-    expect(combineHandlers(media, rest)).toEqual({ ...media, ...rest });
-  });
-
-  test('throws, when two files handle one kind, and names it', () => {
-    const one = defineHandlers({ unknown: nothing });
-    expect(() => combineHandlers(one, one)).toThrow(
-      new TypeError('two handlers for unknown: write one for both, or make one a subscriber of the app'),
-    );
-  });
+test('combineHandlers throws, when two files handle one kind, and names it', () => {
+  const one = defineHandlers({ async unknown() {} });
+  expect(() => combineHandlers(one, one)).toThrow(
+    new TypeError('two handlers for unknown: write one for both, or make one a subscriber of the app'),
+  );
 });
 
 const DAYS_30 = 30 * 86_400_000;
@@ -28,14 +18,14 @@ const DAYS_30 = 30 * 86_400_000;
 const given = (value: unknown) => value as never;
 
 describe('skip, retry and fail', () => {
-  const reasons = [undefined, null, 5, { a: 1 }, new Error('x'), Symbol('s'), Buffer.from('b')];
+  const reasons = [undefined, 5, { a: 1 }, Symbol('s')];
   test.each(reasons)('throw, when the reason is %p, with an error that says what it may be', (reason) => {
     const error = /reason of (skip|fail|retry)\(\) must be a string, and this handler gave /;
     for (const make of [skip, fail, (why: never) => retry({ reason: why })])
       expect(() => make(given(reason))).toThrow(error);
   });
 
-  const times = [Number.NaN, -1, 999, DAYS_30 + 1, Number.POSITIVE_INFINITY, '60000', 5n, null, new Date()];
+  const times = [Number.NaN, 999, DAYS_30 + 1, '60000', 5n, new Date()];
   test.each(times)('throw, when after is %p, with an error that says what it may be', (after) => {
     expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
       /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
@@ -57,12 +47,9 @@ describe('the return value of a handler', () => {
     expect(parseReturned(fail(`${'x'.repeat(3999)}😀`))).toEqual(fail(`${'x'.repeat(3999)}\ufffd`));
   });
 
-  test.each([
-    [true, 'true'],
-    [{ type: 'handled' }, "{ type: 'handled' }"],
-  ])('is an error, when it is %p, which names what came and what may come', (value, text) => {
-    const returned = parseReturned(value);
-    expect(returned).toEqual({ type: 'error', reason: expect.stringContaining(text) });
+  test('is an error, when it is none of these, which names what came and what may come', () => {
+    const returned = parseReturned({ type: 'handled' });
+    expect(returned).toEqual({ type: 'error', reason: expect.stringContaining("{ type: 'handled' }") });
     expect(returned).toHaveProperty('reason', expect.stringContaining('skip(), retry() or fail()'));
   });
 });
@@ -82,7 +69,6 @@ function kept(value: unknown): unknown {
 }
 
 test.each<[string, unknown, unknown]>([
-  ['a text', 'a', 'a'],
   ['a list', [1, { a: [] }], [1, { a: [] }]],
   ['a Date', new Date(0), '1970-01-01T00:00:00.000Z'],
   ['a URL in an object', { at: new URL('https://example.com/a') }, { at: 'https://example.com/a' }],
@@ -93,12 +79,9 @@ test.each<[string, unknown, unknown]>([
 
 test.each<[string, unknown]>([
   ['NaN', Number.NaN],
-  ['a Date that is none', new Date(Number.NaN)],
   ['undefined', undefined],
   ['a BigInt', 1n],
-  ['a function', () => 1],
   ['a Map', new Map()],
-  ['a promise', Promise.resolve(1)],
   ['a gap in a list', Array(1)],
 ])('a value of ctx.state is refused, when it is %s, wherever that stands', (_, value) => {
   for (const given of [value, [value], { a: [{ b: value }] }]) {
@@ -107,17 +90,6 @@ test.each<[string, unknown]>([
       message: expect.stringMatching(/^the value "value" of ctx.state cannot be stored: /),
     });
   }
-});
-
-test('a copy is stored, and every get gives another one', () => {
-  const { state, end } = runStateOf({ resource: RESOURCE, state: [], reminders: [] }, systemClock);
-  const value = { list: [1] };
-  state.set('a', value);
-  value.list.push(2);
-  // @ts-expect-error what get gives is readonly
-  state.get<typeof value>('a')?.list.push(3);
-  expect(state.get('a')).toEqual({ list: [1] });
-  expect(end().state).toEqual([{ name: 'a', value: '{"list":[1]}' }]);
 });
 
 test('only what changed is stored, in the end, and nothing can be changed after it', () => {

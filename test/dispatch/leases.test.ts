@@ -171,7 +171,6 @@ describe('a handler that takes too long', () => {
   });
 });
 
-const STORED_LATE = 'cannot store a result before the stop; the event runs again once its lease has run out';
 const IGNORES =
   'the handler ignores ctx.signal and still runs; its event runs again once its lease has run out';
 
@@ -273,19 +272,5 @@ describe('a result that the store does not take', () => {
     await pass(5000);
     expect(await outcomes(id)).toEqual(['handled']);
     expect(logged('the lease was lost while the handler ran; another process has the event')).toEqual([]);
-  });
-
-  test('is counted and told of with its event, when the stop is over', async () => {
-    const { record, start, pass, stop, logged } = stage();
-    const { dispatcher, intercept } = await start({ media_available() {} });
-    intercept('settle', away);
-    const ids = [await record({ media_id: 'a' }), await record({ media_id: 'b' })];
-    await pass(1000);
-    await expect(stop(dispatcher)).rejects.toThrow(/results that could not be stored .*: 2$/);
-    expect(
-      logged(STORED_LATE)
-        .map(({ event }) => event)
-        .toSorted(),
-    ).toEqual(ids.toSorted());
   });
 });

@@ -21,7 +21,7 @@ function load(text: string) {
 test('a relative path begins at the folder of the project, wherever the command is typed', async () => {
   const { handlers } = await loadApp({ HANDLERS: 'src/demo/handlers.ts' }, tell);
   expect(Object.keys(handlers)).toHaveLength(13);
-  const env = { HANDLERS: './test/cli/handlers/failing.ts' };
+  const env = { HANDLERS: './test/scenarios/handlers/slow.ts' };
   const { stdout } = await callCli(['handlers', '--json'], { cwd: fileOf(), env });
   expect(JSON.parse(stdout)[0]).toMatchObject({ kind: 'media_created', handler: false });
 });
@@ -32,22 +32,32 @@ test.each([
   ['handlers = { media_available: true };', 'has a handler for media_available that is no function'],
   ['handlers = {', 'does not load'],
   ['x = null; throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
-  ['handlers = Promise.resolve({});', 'has no object `handlers`'],
-  ['app = (async () => ({ handlers: {} }))();', 'has an app with no object `handlers`'],
-  ['app = { handlers: Promise.resolve({}) };', 'has an app with no object `handlers`'],
   ['app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
   ['app = { route() {}, handlers: {} };', 'has an app with a member route, but its members are '],
-  ['app = { handlers: { media_avaliable() {} } };', 'has an app with a handler for media_avaliable'],
   ['app = { handlers: {}, settings: { URL: 1 } };', 'has an app whose settings are no zod object'],
   ['app = { handlers: {}, limits: { cms: 2 } };', 'has an app with a limit for cms, but '],
-  [
-    'app = { handlers: {}, limits: { cms: { most: 2 } } };',
-    'has an app with a limit without a list of kinds',
-  ],
   ['app = { handlers: {}, limits: { unknown: 0 } };', 'has an app with a limit of 0 for unknown: it must be'],
   [
     "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
     'has an app with two limits for unknown',
+  ],
+  [
+    'app = { handlers: {}, schedule: { main: { every: "1h", run() {} } } };',
+    'has a schedule main: a name has ',
+  ],
+  ['app = { handlers: {}, schedule: { a: { every: "1h" } } };', 'has a schedule a without a function `run`'],
+  ['app = { handlers: {}, schedule: { a: { run() {} } } };', 'has a schedule a without a time: either every'],
+  [
+    'app = { handlers: {}, schedule: { a: { every: "9ms", run() {} } } };',
+    'has a schedule a with no time: every is',
+  ],
+  [
+    'app = { handlers: {}, schedule: { a: { cron: "0 6 30 2 *", run() {} } } };',
+    'has a schedule a that never comes',
+  ],
+  [
+    'app = { handlers: {}, schedule: { a: { cron: "x", run() {} } } };',
+    'has a schedule a with no time: CronPattern',
   ],
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(

@@ -81,9 +81,7 @@ describe('ctx.once', () => {
 
   test.each([
     ['', () => 1, /string of 1 to 200 characters/],
-    ['x'.repeat(201), () => 1, /string of 1 to 200 characters/],
     ['a\0b', () => 1, /without NUL/],
-    ['\ud800', () => 1, /surrogate/],
   ])('throws before anything runs, when it is given %j and %p', async (name, fn, error) => {
     const { record, start, event } = stage();
     const id = await record();

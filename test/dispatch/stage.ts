@@ -25,33 +25,25 @@ const SETTINGS = {
   RETRY_CAP_MS: '10000',
 };
 
-const METHODS = [
-  'work',
-  'claim',
-  'settle',
-  'renew',
-  'wake',
-  'recover',
-  'sweep',
-  'step',
-  'saveStep',
-  'attempts',
-] as const;
-type Method = (typeof METHODS)[number];
+type Method = keyof EventStore['queue'];
 
 /** What a test says before a call of a store: it may wait, or throw. */
 type Before = (...given: never[]) => Promise<void> | void;
+
+const NEVER = new Promise<never>(() => {});
 
 /** A store whose calls a test can watch, hold up and make fail. */
 function watch(watched: EventStore) {
   const before = new Map<PropertyKey, Before>();
   const losing = new Set<PropertyKey>();
   let underWay = 0;
+  let isDead = false;
   const queue = new Proxy(watched.queue, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name, target);
       if (typeof method !== 'function' || name === 'onRecorded') return method;
       return async (...given: never[]): Promise<unknown> => {
+        if (isDead) return NEVER;
         underWay++;
         try {
           await before.get(name)?.(...given);
@@ -68,6 +60,11 @@ function watch(watched: EventStore) {
   return {
     store,
     isIdle: () => underWay === 0,
+    isDead: () => isDead,
+    /** Its process says nothing to it any more. */
+    die(): void {
+      isDead = true;
+    },
     intercept: (method: Method, first: Before) => void before.set(method, first),
     /** The next call of a method does what it does, and its answer is lost. */
     loseAnswer: (method: Method) => void losing.add(method),
@@ -91,8 +88,6 @@ function watch(watched: EventStore) {
 export function away(): never {
   throw new KitError('STORE_UNAVAILABLE', 'the database is locked');
 }
-
-const NEVER = new Promise<never>(() => {});
 
 /** Dispatchers on one database, in virtual time. */
 async function createStage() {
@@ -132,7 +127,6 @@ async function createStage() {
     const own = await open();
     stores.push(own);
     const mine = watch(own);
-    let isDead = false;
     const dispatcher = await dispatchersOf({
       config: parseConfig({ ...SETTINGS, ...settings }),
       app: { ...app, handlers },
@@ -140,7 +134,7 @@ async function createStage() {
       clock: {
         now: () => clock.now(),
         monotonic: () => clock.monotonic(),
-        after: (ms, fn) => clock.after(ms, () => (isDead ? undefined : fn())),
+        after: (ms, fn) => clock.after(ms, () => (mine.isDead() ? undefined : fn())),
       },
       log,
       random: seededRandom(7),
@@ -151,8 +145,7 @@ async function createStage() {
     await quiet();
     /** As when the process is killed: its timers are silent, and it says nothing to the store any more. */
     const kill = () => {
-      isDead = true;
-      for (const method of METHODS) mine.intercept(method, () => NEVER);
+      mine.die();
       dispatchers.splice(dispatchers.indexOf(dispatcher), 1);
       watched.splice(watched.indexOf(mine), 1);
     };

@@ -67,10 +67,6 @@ describe('the ways through the house', () => {
     expect([...named.difference(there)]).toEqual([]);
     expect(named.size).toBe(Number(/^(\d+) files/m.exec(text)?.[1]));
   });
-
-  test('are those of a request, a claim and a dismissal', () => {
-    expect(ways).toHaveLength(3);
-  });
 });
 
 describe('the picture of the life of an event', () => {

@@ -57,14 +57,8 @@ async function load(page: string, stead: Readonly<Record<string, string>>): Prom
   return import(pathToFileURL(file).href);
 }
 
-async function standIn<T>(answer: RequestListener, work: (url: string) => Promise<T>): Promise<T> {
-  const { url, close } = await listeningOn(createServer(answer));
-  try {
-    return await work(url);
-  } finally {
-    await close();
-  }
-}
+/** A server that stands in for another system. */
+const standIn = async (answer: RequestListener) => (await listeningOn(createServer(answer))).url;
 
 describe('the TypeScript of README and docs', () => {
   test('is there and looked at by the compiler, when pages are read', () => {
@@ -92,20 +86,19 @@ test('the handler of the README makes one page and waits until it is built, when
     const failed = calls.length === 1 ? 503 : calls.length === 3 ? 404 : 200;
     res.writeHead(failed).end(JSON.stringify({ url: `http://${req.headers.host}/pages/1` }));
   };
-  await standIn(cms, async (url) => {
-    const { media } = await load('README.md', { 'https://cms.example': url });
-    await using kit = await testReceiver({ handlers: media as Handlers });
-    await kit.deliver('media_available', { media_id: 'media001' });
-    await kit.settled();
-    expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
-    expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
-    expect([...keys]).toEqual(['media001']);
-    const published = kit.log().filter(({ msg }) => msg === 'published');
-    expect(published).toMatchObject([{ page: `${url}/pages/1` }]);
-    const reasons = (await kit.attempts()).map(({ outcome, error }) => [outcome, error]);
-    expect(reasons[0]).toEqual(['error', expect.stringMatching(/^Error: the CMS answered 503\n.*readme-md/)]);
-    expect(reasons[1]).toEqual(['retry', 'the page is not built yet']);
-  });
+  const url = await standIn(cms);
+  const { media } = await load('README.md', { 'https://cms.example': url });
+  await using kit = await testReceiver({ handlers: media as Handlers });
+  await kit.deliver('media_available', { media_id: 'media001' });
+  await kit.settled();
+  expect(await kit.event()).toMatchObject({ status: 'handled', starts: 3, attempts: 2 });
+  expect(calls).toEqual(['POST /pages', 'POST /pages', 'HEAD /pages/1', 'HEAD /pages/1']);
+  expect([...keys]).toEqual(['media001']);
+  const published = kit.log().filter(({ msg }) => msg === 'published');
+  expect(published).toMatchObject([{ page: `${url}/pages/1` }]);
+  const reasons = (await kit.attempts()).map(({ outcome, error }) => [outcome, error]);
+  expect(reasons[0]).toEqual(['error', expect.stringMatching(/^Error: the CMS answered 503\n.*readme-md/)]);
+  expect(reasons[1]).toEqual(['retry', 'the page is not built yet']);
 });
 
 describe('the code of docs/guide.md and docs/handlers.md', () => {
@@ -147,20 +140,19 @@ describe('the code of docs/guide.md and docs/handlers.md', () => {
       res.writeHead(req.url === '/pages/gone' ? 404 : asked.length === 1 ? 503 : 204).end();
     };
     const { app } = await load('docs/handlers.md', { CMS_URL: 'CMS_URL' });
-    await standIn(services, async (url) => {
-      const settings = { CMS_URL: url, CMS_TOKEN: 'a token of the CMS', CHAT_URL: `${url}/chat` };
-      await using kit = await testReceiver({ app: app as DefinedApp, settings });
-      await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
-      await kit.settled();
-      expect(asked).toEqual([1, 2].map(() => ['PUT', '/pages/UUhbHm6C', 'Bearer a token of the CMS']));
-      expect(JSON.parse((await kit.page('/app/published')).body)).toEqual([
-        { resource: 'media:UUhbHm6C', since: expect.any(String) },
-      ]);
-      const { id } = await kit.deliver('media_available', { media_id: 'gone' });
-      await kit.settled();
-      const told = `media_available ${id} is dead after 1 attempts: the CMS has no page for it`;
-      expect(posted).toEqual([JSON.stringify({ text: told })]);
-    });
+    const url = await standIn(services);
+    const settings = { CMS_URL: url, CMS_TOKEN: 'a token of the CMS', CHAT_URL: `${url}/chat` };
+    await using kit = await testReceiver({ app: app as DefinedApp, settings });
+    await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
+    await kit.settled();
+    expect(asked).toEqual([1, 2].map(() => ['PUT', '/pages/UUhbHm6C', 'Bearer a token of the CMS']));
+    expect(JSON.parse((await kit.page('/app/published')).body)).toEqual([
+      { resource: 'media:UUhbHm6C', since: expect.any(String) },
+    ]);
+    const { id } = await kit.deliver('media_available', { media_id: 'gone' });
+    await kit.settled();
+    const told = `media_available ${id} is dead after 1 attempts: the CMS has no page for it`;
+    expect(posted).toEqual([JSON.stringify({ text: told })]);
   });
 });
 
@@ -171,7 +163,7 @@ test('the code of docs/mock.md delivers to a receiver, when it runs', async () =
     res.end();
   };
   const said = jest.spyOn(console, 'log').mockReturnValue(undefined);
-  await standIn(receiver, (url) => load('docs/mock.md', { 'http://127.0.0.1:3000': url }));
+  await load('docs/mock.md', { 'http://127.0.0.1:3000': await standIn(receiver) });
   expect(received).toEqual(['media_available']);
   expect(said.mock.calls).toEqual([[1, 'delivered to', expect.stringContaining('/webhooks/media')]]);
   said.mockRestore();

@@ -19,60 +19,51 @@ export function rssOf({ child }: ServiceProcess): number {
   return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', `${child.pid}`])) / 1024);
 }
 
-/** An answer as it came over a connection. */
-interface Answer {
-  readonly status: string;
-  /** the status line and the headers */
-  readonly head: string;
-  readonly body: string;
-}
+let next = 0;
 
-/** The text of a request with a notification, on a connection that stays open. @param source where the proxy says that it is from */
-export function requestWith(body: string, secret = SECRET, source = '127.0.0.1'): string {
-  const headers = [
-    `Authorization: Bearer ${tokenOf(body, secret)}`,
-    `Content-Length: ${body.length}`,
-    `X-Forwarded-For: ${source}`,
-  ];
+/** The text of a request with a notification, each of them new, on a connection that stays open. */
+function nextRequest(): string {
+  const body = bodyOf(next++);
+  const headers = [`Authorization: Bearer ${tokenOf(body, SECRET)}`, `Content-Length: ${body.length}`];
   return postText('/webhooks/media', headers, body, 'keep-alive');
 }
 
-let next = 0;
-
-/** Sends so many genuine notifications, each of them new, over eight connections. @returns how often each status was answered */
-export async function genuineLoad(url: string, requests: number): Promise<Record<string, number>> {
+/** Sends genuine notifications. @returns how often each status was answered, and the ids of what was acknowledged */
+export async function genuineLoad(
+  url: string,
+  load: { readonly requests: number; readonly connections: number },
+) {
   const statuses: Record<string, number> = {};
-  function* each(count: number) {
-    for (let sent = 0; sent < count; sent++) yield requestWith(bodyOf(next++));
-  }
+  const ids: string[] = [];
   const client = () =>
-    sendInTurn(url, each(requests / 8), ({ status }) => {
+    sendInTurn(url, load.requests / load.connections, (status, body) => {
       statuses[status] = (statuses[status] ?? 0) + 1;
+      const { id }: { readonly id?: string } = JSON.parse(body);
+      if (id !== undefined) ids.push(id);
     });
-  await Promise.all(Array.from({ length: 8 }, client));
-  return statuses;
+  await Promise.all(Array.from({ length: load.connections }, client));
+  return { statuses, ids };
 }
 
-/** Sends requests over one connection, each once the one before is answered; resolves when the connection is closed after the last. */
-export function sendInTurn(
+/** Sends so many over one connection, each once the one before is answered; resolves when the connection is closed after the last. */
+function sendInTurn(
   url: string,
-  requests: Iterator<string>,
-  answered: (answer: Answer) => void,
+  requests: number,
+  answered: (status: string, body: string) => void,
 ): Promise<void> {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' }).setEncoding('latin1');
+  let left = requests;
   const sendNext = () => {
-    const { value, done } = requests.next();
-    if (done === true) socket.end();
-    else socket.write(value);
+    if (left-- > 0) socket.write(nextRequest());
+    else socket.end();
   };
   let received = '';
   socket.on('data', (chunk) => {
     received += chunk;
-    const [, head = '', status = '', body = ''] =
-      /^(HTTP\/1\.1 (\d{3}) .*?\r\n\r\n)(\{.*\})$/s.exec(received) ?? [];
-    if (head === '') return;
+    const [, status, body = ''] = /^HTTP\/1\.1 (\d{3}) .*?\r\n\r\n(\{.*\})$/s.exec(received) ?? [];
+    if (status === undefined) return;
     received = '';
-    answered({ status, head, body });
+    answered(status, body);
     sendNext();
   });
   sendNext();

@@ -1,8 +1,5 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { systemClock } from '../../src/base/clock.ts';
-import { parseConfig } from '../../src/config.ts';
-import { stats } from '../../src/inspector/attention/attention.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { databaseForEachTest, ENGINE } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
@@ -17,19 +14,11 @@ const NEIGHBOURS = 20;
 const LEASE_MS = ENGINE === 'postgres' ? 2000 : 600;
 const database = databaseForEachTest();
 
-/** What the overview says of processes that end and start again. */
-async function restarts(store: EventStore) {
-  const config = parseConfig(database().env);
-  const { concerns } = await stats({ store, config, clock: systemClock });
-  return concerns.filter(({ fault }) => fault === 'restarts');
-}
-
 /** Restarts the service whenever it ends, as a supervisor does, until no event of the store is left. @returns how often */
 async function supervise(store: EventStore): Promise<number> {
   const env = {
     ...database().env,
     HANDLERS: join(import.meta.dirname, 'handlers/poison.ts'),
-    INSTANCE_NAME: 'restarted',
     LEASE_MS: String(LEASE_MS),
     RETRY_MAX_ATTEMPTS: String(MAX_ATTEMPTS),
     RETRY_BASE_MS: '10',
@@ -43,7 +32,6 @@ async function supervise(store: EventStore): Promise<number> {
     const done = eventually('all is done', isDone);
     const code = await Promise.race([done, service.exited]);
     if (code === undefined) {
-      expect(await restarts(store)).toMatchObject([{ of: 'restarted', grave: true }]);
       await service.stop();
       return crashes;
     }
@@ -65,13 +53,4 @@ test('an event whose handler ends the process ends as dead, when others are at w
   expect(dead).toMatchObject({ id: poison.id, attempts: MAX_ATTEMPTS });
   const outcomes = (await store.queue.attempts({ id: poison.id })).map(({ outcome }) => outcome);
   expect(outcomes).toEqual(Array(MAX_ATTEMPTS).fill('lost'));
-  const [{ text = '' } = {}] = await restarts(store);
-  expect(text).toContain(`it had at work: ${poison.id} (media_available, site`);
-  // A minute later; PostgreSQL has a clock of its own.
-  const past = 'SET seen_at = seen_at - 60000, clock_at = clock_at - 60000, started_at = started_at - 60000';
-  await database().execute({
-    sqlite: `UPDATE instances ${past}`,
-    postgres: `UPDATE hookkit.instances ${past}`,
-  });
-  expect(await restarts(store)).toEqual([]);
 }, 60_000);

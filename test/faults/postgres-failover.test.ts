@@ -161,11 +161,6 @@ describeWithPostgres('a store on several hosts', () => {
       async () => (await store.queue.ping().catch(() => 'away')) !== 'away',
     );
 
-  test('leads to the one that takes writes, whichever of them is named first', async () => {
-    for (const one of [url(), url().replace(/@([^,]+),([^/]+)/, '@$2,$1')])
-      await (await open(one)).queue.ping();
-  });
-
   test('leads to the other one, when the first has gone silent without a word', async () => {
     const way = await silentWay(pair.primary.port);
     opened.push(way);

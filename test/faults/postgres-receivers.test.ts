@@ -1,10 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { Random } from '../../src/mock/random.ts';
-import { eventually } from '../support/eventually.ts';
-import { bodyOf, deliver } from '../support/notifications.ts';
-import { connected, createDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
+import { connected } from '../support/postgres-databases.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
-import { runService } from '../support/running-service.ts';
 import { describeWithPostgres, startPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
 import { pause, Receivers } from './receivers.ts';
@@ -61,29 +58,5 @@ describeWithPostgres('three receivers on one PostgreSQL', (shared) => {
     // What its handlers came to afterwards it did try to store.
     const tried = 'the lease was lost while the handler ran; another process has the event';
     expect(still.output()).toContain(tried);
-  });
-
-  test('answer 503 after 8 s and are not ready, while another program has locked the events, and record what waited after it', async () => {
-    const name = await createDatabase(shared);
-    const env = { DATABASE_URL: shared.url(name), SECRETS_KEY: SECRETS_KEY.toString('base64') };
-    const { url, log, store } = await runService({}, env);
-    const isReady = async () => (await fetch(`${url}/readyz`)).ok;
-    await connected(shared.adminUrl(name), async (other) => {
-      await other.query('BEGIN; LOCK TABLE hookkit.events IN EXCLUSIVE MODE');
-      const waiting = [1, 2, 3].map(async (number) => (await deliver(url, bodyOf(number))).status);
-      const probes: boolean[] = [];
-      for (let second = 0; second < 6; second++) {
-        await pause(1000);
-        probes.push(await isReady());
-      }
-      expect(probes).toEqual(probes.map(() => false));
-      expect(await Promise.all(waiting)).toEqual([503, 503, 503]);
-      const lines = log.withMessage('request failed');
-      expect(lines).toMatchObject([{ error: expect.stringContaining('not committed within 8 s') }]);
-      expect(await isReady()).toBe(false);
-    });
-    await eventually('it is ready', isReady);
-    expect(await store.queue.count({})).toBe(3);
-    expect(await (await deliver(url, bodyOf(1))).json()).toMatchObject({ status: 'duplicate' });
   });
 });

@@ -191,7 +191,7 @@ export class Receivers {
     const handled: Record<string, number> = {};
     const counted: Record<string, number> = {};
     for (const subscriber of await store.queue.subscriberNames()) {
-      const { values } = await store.queue.states({ subscriber, of: 'media', name: 'events' });
+      const values = await store.queue.states({ subscriber, of: 'media' });
       counted[subscriber] = values.reduce((sum, { value }) => sum + Number(value), 0);
       handled[subscriber] = await store.queue.count({ subscriber, status: 'handled' });
     }

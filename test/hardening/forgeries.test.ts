@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
 import { notification, PATH, SECRET } from '../support/genuine.ts';
@@ -47,22 +47,15 @@ const claiming = (name: string, said: string | Buffer, body = text) =>
 
 const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
   'an algorithm': [
-    ...['none', 'None', 'nOnE', 'none '].map((alg) =>
+    ...['none', 'nOnE'].map((alg) =>
       bearer(`"${alg}" without a signature`, `${segment(JSON.stringify({ alg }))}.${claims}.`),
     ),
     bearer('none with the right signature', headed({ alg: 'none' })),
     bearer('missing', headed({ typ: 'JWT' })),
-    bearer('null', headed({ alg: null })),
     bearer('in a list', headed({ alg: ['HS256'] })),
-    bearer('in lower case', headed({ alg: 'hs256' })),
-    bearer('HS384 with the right secret', tokenOf(text, SECRET, { header: { alg: 'HS384' }, hmac: 'HS384' })),
     bearer('HS512 with the right secret', tokenOf(text, SECRET, { header: { alg: 'HS512' }, hmac: 'HS512' })),
     bearer('RS256 with a real key', jwt.sign(text, rsa.privateKey, { algorithm: 'RS256' })),
     bearer('RS256 in the header, the right HMAC', headed({ alg: 'RS256' })),
-    bearer(
-      'HS256 in the header, an RSA signature',
-      `${input}.${sign('sha256', Buffer.from(input), rsa.privateKey).toString('base64url')}`,
-    ),
     bearer(
       'HS256 keyed with a public key',
       headed(hs256, rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
@@ -70,46 +63,32 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
   ],
   'a header that brings a key or rules': [
     bearer('an embedded jwk', headed({ ...hs256, jwk: { kty: 'oct', k: segment(FORGERS) } }, FORGERS)),
-    bearer('a jku', headed({ ...hs256, jku: 'http://127.0.0.1:9/keys.json' }, FORGERS)),
     bearer('a kid that names an empty file', headed({ ...hs256, kid: '../../../../dev/null' }, '')),
-    bearer('a kid of SQL', headed({ ...hs256, kid: `' UNION SELECT '${FORGERS}' -- ` }, FORGERS)),
     bearer('a kid that names another webhook', headed({ ...hs256, kid: OTHER_WEBHOOK }, OTHER_SECRET)),
     bearer('crit, rightly signed', headed({ ...hs256, crit: ['exp'], exp: 1 })),
     bearer('an empty crit, rightly signed', headed({ ...hs256, crit: [] })),
     bearer('alg inherited, rightly signed', headed('{"__proto__":{"alg":"HS256"}}')),
-    bearer('a list, rightly signed', headed('[{"alg":"HS256"}]')),
     bearer('null, rightly signed', headed('null')),
-    bearer('with a byte order mark, rightly signed', headed('\ufeff{"alg":"HS256"}')),
     bearer('that is no JSON, rightly signed', headed('HS256')),
-    bearer('five segments', `${segment('{"alg":"dir","enc":"A256GCM"}')}..aaaa.bbbb.cccc`),
   ],
   'a signature': [
     bearer('stripped with its dot', input),
     bearer('stripped', `${input}.`),
     bearer('cut by a character', genuine.slice(0, -1)),
-    bearer('with a character more', `${genuine}A`),
-    bearer('padded', `${genuine}=`),
-    bearer('in hex', `${input}.${Buffer.from(signature, 'base64url').toString('hex')}`),
     bearer('of zero bytes', `${input}.${Buffer.alloc(32).toString('base64url')}`),
     bearer('of the body alone', `${input}.${hmacOf(text, SECRET)}`),
-    bearer('that is a plain hash', `${input}.${createHash('sha256').update(input).digest('base64url')}`),
     bearer('of another notification', tokenOf(changed({ media_id: 'MNYaMSQl' }), SECRET)),
-    bearer('behind the token twice', `${genuine}.${genuine}`),
     bearer('that means the same bytes, written otherwise', `${genuine.slice(0, -1)}${twin}`),
   ],
   'rightly signed base64url': [
-    bearer('with a padded header', signed(`${header}=.${claims}`)),
     bearer(
       'with padded claims',
       signed(`${header}.${base64.replaceAll('+', '-').replaceAll('/', '_')}`),
       full,
     ),
     bearer('with the characters of base64', signed(`${header}.${base64.replaceAll('=', '')}`), full),
-    bearer('with a dot more in front', signed(`.${input}`)),
     bearer('with a segment more', signed(`${input}.`)),
-    bearer('without claims', signed(`${header}.`)),
     bearer('without a header', signed(`.${claims}`)),
-    bearer('without dots', signed(claims)),
   ],
   'a secret': [
     bearer('made up', tokenOf(text, 'made up')),
@@ -117,48 +96,35 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     bearer('of another webhook', tokenOf(text, OTHER_SECRET)),
     whole('of this webhook for another one', changed({ webhook_id: OTHER_WEBHOOK })),
     whole('retired', changed({ webhook_id: OTHER_WEBHOOK }), RETIRED_SECRET),
-    bearer('with a line end', tokenOf(text, `${SECRET}\n`)),
-    bearer('that is the word undefined', tokenOf(text, 'undefined')),
     bearer('in place of a token', SECRET),
-    ...[null, 7, [members.webhook_id], '__proto__', `${OTHER_WEBHOOK} `].map((webhook_id) =>
+    ...[null, [members.webhook_id], '__proto__'].map((webhook_id) =>
       whole(`empty, for the webhook ${JSON.stringify(webhook_id)}`, changed({ webhook_id }), ''),
     ),
   ],
   'rightly signed claims': [
     claiming('with an added iat', within('"iat":1700000000')),
-    claiming('with an added exp', within('"exp":9999999999')),
     claiming('with an added null', within('"note":null')),
     claiming('with a member less', changed({ site_id: undefined })),
-    claiming('with a member more than the body', text, changed({ site_id: undefined })),
-    claiming('of nothing', '{}'),
-    claiming('with another value', changed({ media_id: 'MNYaMSQl' })),
     claiming('with a value in another case', changed({ media_id: 'uuhbhm6c' })),
     claiming('with a number for a text', changed({ note: 1 }), changed({ note: '1' })),
     claiming('with a number that is a little more', changed({ note: 0.1 + 0.2 }), changed({ note: 0.3 })),
-    claiming('with true for 1', changed({ note: true }), changed({ note: 1 })),
     claiming('with an object for a list', changed({ note: { 0: 'x' } }), changed({ note: ['x'] })),
     claiming('with a list in another order', changed({ note: [1, 2] }), changed({ note: [2, 1] })),
     claiming('with a composed letter', changed({ note: '\u00e9' }), changed({ note: 'e\u0301' })),
-    claiming('with a letter that looks the same', changed({ note: 'a' }), changed({ note: '\u0430' })),
     claiming('with half a surrogate pair', within('"note":"\\ud83d"'), within('"note":"\ufffd"')),
     claiming('with __proto__, which the body has not', within('"__proto__":{"admin":true}')),
     claiming('without __proto__, which the body has', text, within('"__proto__":{"admin":true}')),
-    claiming('without toString, which the body has', text, within('"toString":null')),
     claiming('that are not UTF-8', Buffer.from(within('"note":"\xff"'), 'latin1'), within('"note":"\uFFFD"')),
     claiming('that are a list', `[${text}]`),
-    claiming('that are a text', JSON.stringify(text)),
   ],
   'an Authorization': [
     ['of nothing', ''],
-    ['of Bearer alone', 'Bearer'],
     ['without Bearer', genuine],
-    ['without a space', `Bearer${genuine}`],
     ['with Bearer twice', `Bearer Bearer ${genuine}`],
     ['with a space in the token', `Bearer ${genuine.replace('.', ' .')}`],
     ['with two credentials', `Bearer ${genuine}, Bearer ${genuine}`],
     ['beside a second one', `Bearer ${genuine}\r\nAuthorization: Bearer ${genuine}`],
     ['of Basic', `Basic ${Buffer.from(`:${genuine}`).toString('base64')}`],
-    ['of a quoted token', `Bearer "${genuine}"`],
   ],
 };
 

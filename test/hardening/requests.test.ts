@@ -56,13 +56,9 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
   'of another path or method': [
     ['a path that is not there', 404, head('GET /nothing/here')],
     ['a path that cannot be decoded', [400, 404], head('GET /%E0%A4%A')],
-    ['a very long path', 404, head(`GET /${'%2F'.repeat(4000)}`)],
     ['a path below the webhook', 404, head('POST /webhooks/media/extra')],
-    ['the path of the webhook, encoded', 404, head('POST /webhooks%2Fmedia')],
     ['what the admin listener has', 404, head('GET /metrics')],
-    ['OPTIONS on the webhook', 405, head('OPTIONS /webhooks/media', 'Origin: https://evil.example')],
     ['a GET that says that it is a POST', 405, head('GET /webhooks/media', 'X-HTTP-Method-Override: POST')],
-    ['POST on the health check', [404, 405], head('POST /healthz')],
   ],
   'that says two things to two readers': [
     [
@@ -73,12 +69,6 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
         '0\r\n\r\nGET /admin HTTP/1.1\r\n\r\n',
       ),
     ],
-    ['two lengths', 400, post([BEARER, 'Content-Length: 2', 'Content-Length: 40'], '{}')],
-    ['a length with a sign', 400, post([BEARER, 'Content-Length: +2'], '{}')],
-    ['a folded header', 400, post([BEARER, 'X-Folded: a', ' Content-Length: 5'], '{}')],
-    ['a space before a colon', 400, post([BEARER, 'Transfer-Encoding : chunked'], '0\r\n\r\n')],
-    ['a zero byte in a header', 400, post([BEARER, 'X: a\0b'], '{}')],
-    ['a chunk that is none', 400, post([BEARER, 'Transfer-Encoding: chunked'], 'zz\r\n')],
     ['no HTTP', 400, Buffer.from('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hello\r\n\r\n', 'latin1')],
   ],
   'with a body that is no notification': [
@@ -90,25 +80,13 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
       (body): Odd => [`${body.slice(0, 9)}, rightly signed`, 400, signed(body)],
     ),
     ['a body that is not UTF-8', 400, sized(notUtf8(0xc3), BEARER)],
-    ['half a surrogate pair in UTF-8', 400, sized(notUtf8(0xed, 0xa0, 0x80), BEARER)],
     ['a number that is infinite, rightly signed', 400, signed(`${bodyOf(0).slice(0, -1)},"note":[-1e999]}`)],
     ['nesting 30,000 deep', [400, 401], forged(`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)],
   ],
   'that is expensive to read': [
     ['the largest forged notification', 401, forged(filled('"a":"', 'x', '"'))],
-    ['a text of escapes', 401, forged(filled('"a":"', '\\u0041', '"'))],
     ['one member very often', 401, forged(filled('"a":1', ',"a":1', ''))],
-    [
-      'spaces without end behind Bearer',
-      [400, 401],
-      post([`Authorization: Bearer${' '.repeat(10_000)}x`, 'Content-Length: 2'], '{}'),
-    ],
     ['headers beyond all limits', 431, post([BEARER, `X: ${'x'.repeat(2 * LIMIT + 50_000)}`])],
-    [
-      'a thousand forwarders',
-      [400, 401],
-      post([BEARER, `X-Forwarded-For: ${'10.0.0.1, '.repeat(1000)}10.0.0.2`, 'Content-Length: 2'], '{}'),
-    ],
   ],
   'without an end': [
     ['headers that do not end', 408, Buffer.from('POST /webhooks/media HTTP/1.1\r\nHost: x\r\n')],

@@ -5,7 +5,6 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { type Got, scripted } from '../provider/support.ts';
 import { Breakable } from '../support/breakable-store.ts';
 import { type TestDatabase, testDatabase } from '../support/engine.ts';
-import { eventually } from '../support/eventually.ts';
 import { type Inspected, inspectedForEachTest } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
 import { storeWith, withOneClock } from '../support/receiver-fixture.ts';
@@ -164,21 +163,6 @@ test('each process posts that it cannot use the store after half a minute, once,
   store.failure = undefined;
   await rounds(6);
   expect(brief()).toEqual([['resolved cannot_record one']]);
-});
-
-test('a store is not told of, where the event loop stood still and nobody asked it', async () => {
-  let asked = 0;
-  await started('one', (store) => {
-    const holdAlerts: EventStore['reports']['holdAlerts'] = (given) =>
-      store.reports.holdAlerts(given).finally(() => asked++);
-    return storeWith(store, { reports: { holdAlerts } });
-  });
-  await rounds(1);
-  const before = asked;
-  clock.leap(clock.now() + 60_000);
-  await eventually('the store is asked and told', async () => asked === before + 2);
-  await rounds(8);
-  expect(got).toEqual([]);
 });
 
 test('a post that is refused or redirected is tried again a minute later, and the log says so, without the URL', async () => {

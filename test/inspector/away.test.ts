@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { KitError } from '../../src/base/errors.ts';
-import { parseConfig } from '../../src/config.ts';
-import { stats } from '../../src/inspector/attention/attention.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { Breakable } from '../support/breakable-store.ts';
@@ -78,38 +76,25 @@ describe('while the store is unavailable', () => {
   });
 });
 
-describe('once the secrets were sealed under another key than the process has', () => {
-  let inspected: Inspected;
-  beforeAll(async () => {
-    inspected = await inspect({}, { SECRETS_KEY: KEY });
-    expect((await inspected.deliver(notification({ media_id: 'before' }))).status).toBe(200);
-    // As another process does it.
-    const url = inspected.env.DATABASE_URL ?? '';
-    const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, threads: false });
-    await store.secrets.rekey(Buffer.alloc(32, 8));
-    await store.close();
-  });
-  afterAll(() => inspected.dispose());
-
-  test('the pages of webhooks say why, with 503, and all others go on', async () => {
-    for (const path of ['/webhooks', '/api/webhooks'])
-      expect(await inspected.raw(path)).toMatchObject({
-        status: 503,
-        body: expect.stringMatching(/the SECRETS_KEY \(or key file\) that sealed them/),
-      });
-    for (const path of ['/events', '/refused', '/metrics', '/api/events'])
-      expect(await inspected.raw(path)).toMatchObject({ status: 200 });
-    expect(await inspected.api('/stats')).toMatchObject({ can_read_secrets: false });
-    expect((await inspected.raw('/')).body).toContain('The stored secrets cannot be read');
-    expect((await inspected.deliver(notification())).status).toBe(200);
-  });
-});
-
-test('what needs attention fails at once, when the store fails while a report waits: a rejection without a reader ends the process', async () => {
-  const watch = { report: () => new Promise<void>(() => {}) };
-  const store = { reports: { overview: () => Promise.reject(new Error(REASON)) } } as unknown as EventStore;
-  const sources = { store, watch, clock: systemClock, config: parseConfig({}) };
-  await expect(stats(sources)).rejects.toThrow(REASON);
+test('the pages of webhooks say why, with 503, and all others go on, once the secrets were sealed under another key', async () => {
+  const inspected = await inspect({}, { SECRETS_KEY: KEY });
+  expect((await inspected.deliver(notification({ media_id: 'before' }))).status).toBe(200);
+  // As another process does it.
+  const url = inspected.env.DATABASE_URL ?? '';
+  const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, threads: false });
+  await store.secrets.rekey(Buffer.alloc(32, 8));
+  await store.close();
+  for (const path of ['/webhooks', '/api/webhooks'])
+    expect(await inspected.raw(path)).toMatchObject({
+      status: 503,
+      body: expect.stringMatching(/the SECRETS_KEY \(or key file\) that sealed them/),
+    });
+  for (const path of ['/events', '/refused', '/metrics', '/api/events'])
+    expect(await inspected.raw(path)).toMatchObject({ status: 200 });
+  expect(await inspected.api('/stats')).toMatchObject({ can_read_secrets: false });
+  expect((await inspected.raw('/')).body).toContain('The stored secrets cannot be read');
+  expect((await inspected.deliver(notification())).status).toBe(200);
+  await inspected.dispose();
 });
 
 test('a scrape does without the store, when that does not answer within five seconds', async () => {

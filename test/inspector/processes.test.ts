@@ -110,12 +110,6 @@ onEachEngine('what is said of the processes', (stage) => {
     expect(await told('a 7200 55, a 50 5, b 7200 5')).toEqual([]);
   });
 
-  test('ends, when an instance that left is forgotten', async () => {
-    await told(`${TWO}, c 7200 180 left`);
-    await stage.store.reports.forget({ name: 'c' });
-    expect(await said()).toEqual([]);
-  });
-
   test('has the clock of an instance that is off by more than a minute, and goes by the one of the store', async () => {
     if (!stage.isPostgres) return; // one machine has one clock
     await told(TWO);

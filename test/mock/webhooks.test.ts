@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { kindNames } from '../../src/notification/kinds.ts';
 import { ask } from './support/api.ts';
 import { useStage } from './support/stage.ts';
 
@@ -49,8 +48,6 @@ test('a webhook is created with 201 and its secret, and shown, changed and liste
 describe('the metadata', () => {
   test.each([
     [{ description: undefined }, { description: '' }],
-    [{ site_ids: null }, { site_ids: [] }],
-    [{ events: kindNames }, { events: kindNames }],
     [{ webhook_url: 'http://[::1]:3000/x' }, { webhook_url: 'http://[::1]:3000/x' }],
     [{ color: 'red' }, {}],
   ])('%j is taken, at creation, as %j', async (given, taken) => {
@@ -60,7 +57,6 @@ describe('the metadata', () => {
   test.each([
     [{ description: null }, { description: '' }],
     [{ events: ['media_created'], site_ids: null }, { events: ['media_created'] }],
-    [{}, {}],
   ])('%j is merged, at update, as %j', async (change, changed) => {
     const { id } = await create();
     const { json } = await v2('PATCH', `/webhooks/${id}`, { metadata: change });
@@ -69,14 +65,11 @@ describe('the metadata', () => {
 
   test.each<unknown>([
     '{"metadata": {',
-    '['.repeat(500_000),
     'x'.repeat(1_100_000),
-    {},
     { metadata: { ...metadata, events: ['media_created', 'media_exploded'] } },
     { metadata: { ...metadata, webhook_url: 'http://example.com/' } },
     { metadata: { ...metadata, webhook_url: 'https://example.com/\r\nX: y' } },
     { metadata: { ...metadata, name: 5 } },
-    { metadata: { ...metadata, site_ids: [1] } },
   ])('is refused with 400 invalid_body, in the body %.60j', async (body) => {
     const { id } = await create();
     for (const answer of [await v2('POST', '/webhooks', body), await v2('PATCH', `/webhooks/${id}`, body)]) {
@@ -95,13 +88,11 @@ describe('the metadata', () => {
 test.each([
   ['', 'bobby2 alice2 bobby1 alice1'],
   ['sort=name:asc', 'alice1 alice2 bobby1 bobby2'],
-  ['sort=name', 'bobby2 bobby1 alice2 alice1'],
   ['sort=description:dsc,%20name:asc', 'bobby1 bobby2 alice1 alice2'],
   ['q=name:bobby%20site_ids:two', 'bobby2'],
   ['q=events:channel&page_length=1', 'bobby2', 1, 1],
   ['page=2&page_length=3', 'alice1', 2, 3],
   ['page=-1&page_length=abc&page[]=7', 'bobby2 alice2 bobby1 alice1', 1, 10],
-  ['page_length=9999', 'bobby2 alice2 bobby1 alice1', 1, 100],
 ])('a list asked for by ?%s has the webhooks %s', async (query, expected, page = 1, page_length = 10) => {
   for (const site of ['one', 'two']) {
     for (const [name, description] of [

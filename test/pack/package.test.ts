@@ -35,10 +35,6 @@ test('package.json of the package exports JavaScript with types, and has nothing
   expect(left).toEqual({ prepack: scripts.prepack, postpack: scripts.postpack });
 });
 
-test('package.json is refused, when it exports what is no source', () => {
-  expect(() => packedManifest({ exports: { '.': './dist/index.js' } })).toThrow('exports ./dist/index.js');
-});
-
 test('an app may have pino-pretty for dev, in the version that the kit is tested with', () => {
   expect(manifest.peerDependencies).toEqual({ 'pino-pretty': `^${manifest.devDependencies['pino-pretty']}` });
   expect(manifest.peerDependenciesMeta).toEqual({ 'pino-pretty': { optional: true } });

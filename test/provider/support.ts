@@ -1,14 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { afterEach } from '@jest/globals';
-import { MockProvider } from '../../src/mock/index.ts';
 import { type ProviderError, type Retry, StatusesClient, WebhooksClient } from '../../src/provider/index.ts';
 import { listeningOn } from '../mock/support/listening.ts';
 import { freePort } from '../support/free-port.ts';
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
 
 /** A request as a server got it. */
 export interface Got {
@@ -35,20 +28,12 @@ export async function scripted(...scripts: readonly Script[]): Promise<{ url: st
     const [status, json = {}, more] = script;
     response.writeHead(status, { 'Content-Type': 'application/json', ...more }).end(JSON.stringify(json));
   });
-  const { url, close } = await listeningOn(server);
-  closers.push(close);
+  const { url } = await listeningOn(server);
   return { url, got };
 }
 
 /** An address at which nobody listens. */
 export const NOWHERE = `http://127.0.0.1:${await freePort()}`;
-
-/** The mock provider, on its own clock. */
-export async function startMock() {
-  const mock = await MockProvider.start({ port: 0, rateLimit: 100_000 });
-  closers.push(() => mock.close());
-  return mock;
-}
 
 /** Both clients, on a clock on which waits are over at once and are noted, and what they say of their retries. */
 export function clientsOf(baseUrl: string, more = {}) {

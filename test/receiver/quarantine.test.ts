@@ -62,8 +62,6 @@ describe('a refused notification', () => {
     ['it is of HS512', body, tokenOf(text, LATE, { header: { alg: 'HS512' }, hmac: 'HS512' })],
     ['it has a crit header', body, withHeader({ alg: 'HS256', crit: ['x'] })],
     ['its claims are no JSON', body, tokenOf('{', LATE)],
-    ['its header is very long', body, withHeader({ alg: 'HS256', a: 'a'.repeat(9000) })],
-    ['it is no token', body, 'x'],
     ['the right secret signed other claims', body, tokenOf('{}', SECRET)],
     ['it misses a member', ...signed({ media_id: undefined })],
     ['it is over 8 KiB', ...signed({ title: 'x'.repeat(8192) })],
@@ -147,22 +145,11 @@ describe('a notification in quarantine', () => {
     expect(await receiver.events()).toHaveLength(1);
   });
 
-  test('is admitted page by page, and the next run goes on where one was cut short', async () => {
+  test('is admitted with all others of its webhook, page by page', async () => {
     const { store, keyring, events } = await start({ secrets: { [WEBHOOK]: [LATE] } });
     await keep(store, 120);
     await keep(store, 2, 'without a secret');
-    const pages: (string | undefined)[] = [];
-    const failing = storeWith(store, {
-      quarantine: {
-        entries: (page) => {
-          pages.push(page?.webhook);
-          return pages.length < 3 ? store.quarantine.entries(page) : Promise.reject(new Error('it ends'));
-        },
-      },
-    });
-    await expect(admitQuarantined(failing, keyring, WEBHOOK)).rejects.toThrow('it ends');
-    expect(pages).toEqual([WEBHOOK, WEBHOOK, WEBHOOK]);
-    expect(await admitQuarantined(store, keyring)).toBe(20);
+    expect(await admitQuarantined(store, keyring, WEBHOOK)).toBe(120);
     expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(120).fill(1));
     expect(await store.quarantine.size()).toBe(2);
   });

@@ -70,7 +70,6 @@ describe('sources', () => {
     ['1', 'the port', ['203.0.113.7:40001', '203.0.113.7:40002', '203.0.113.7', '203.0.113.7:1']],
     ['1', 'the port of IPv6', ['[2001:db8::1]:443', '[2001:db8::1]:444', '2001:db8::1', '[2001:db8::1]']],
     ['1', 'an address of one /56', ['2001:db8:0:1::1', '2001:db8:0:2::1', '2001:db8:0:ff::', '2001:db8::9']],
-    ['1', 'nothing, though they are no addresses', ['_hidden:80', '_hidden:80', '_hidden:80', '_hidden:80']],
     [
       '1',
       'invented ones in front',

@@ -26,9 +26,8 @@ function otherSystem() {
 test('the recipes come to the ends that the recording of a day expects, also when events come twice', async () => {
   const kinds = new Set(ndjson(readFileSync(file, 'utf8')).map(({ body }) => JSON.parse(body).event));
   expect([...kinds].toSorted()).toEqual([...kindNames, 'media_renamed'].toSorted());
-  const { url, close } = await listeningOn(otherSystem());
+  const { url } = await listeningOn(otherSystem());
   const env = { HANDLERS: join(folder, 'handlers.ts'), FORWARD_URL: url };
   const run = await runCli(['events', 'check', file, '--duplicate', '0.5', '--seed', '1'], { env });
-  await close();
   expect(run).toMatchObject({ code: 0, stdout: '' });
 });

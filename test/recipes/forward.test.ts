@@ -1,33 +1,13 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { forward, keyBytesOf, signatureOf } from '../../src/recipes/forward.ts';
 import { everyCrash, testReceiver } from '../../src/testing/index.ts';
-import { listeningOn } from '../mock/support/listening.ts';
+import { scripted } from '../provider/support.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-/** The other system: it answers as it is told to, then with 204. */
-let close: () => Promise<void>;
-let url: string;
-let arrived: { readonly headers: IncomingHttpHeaders; readonly body: string }[];
-let answers: { readonly status: number; readonly headers?: Readonly<Record<string, string>> }[];
-
-beforeEach(async () => {
-  arrived = [];
-  answers = [];
-  const server = createServer(async (request, response) => {
-    arrived.push({ headers: request.headers, body: await text(request) });
-    const { status, headers } = answers.shift() ?? { status: 204 };
-    response.writeHead(status, headers).end();
-  });
-  const listening = await listeningOn(server);
-  [url, close] = [`${listening.url}/hooks`, listening.close];
-});
-afterEach(() => close());
-
-/** What becomes of an event that is forwarded, and how long the second attempt waited. */
-async function forwarded() {
+/** What becomes of an event that another system answers so, then with 204, and how long the second attempt waited. */
+async function forwarded(status: number, headers: Record<string, string>) {
+  const { url } = await scripted([status, {}, headers], [204]);
   await using kit = await testReceiver({ handlers: forward({ url, secret: SECRET }) });
   await kit.deliver('media_available');
   await kit.settled();
@@ -38,15 +18,16 @@ async function forwarded() {
 test('every notification goes on, of kinds that nobody knows too, signed, with its id', async () => {
   const example = 'msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}';
   expect(signatureOf(example, keyBytesOf(SECRET))).toBe('g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+  const { url, got } = await scripted([204]);
   await using kit = await testReceiver({ handlers: forward({ url, secret: SECRET }) });
   await kit.deliver('media_available', { media_id: 'UUhbHm6C' });
   const ids = { webhook_id: 'any', site_id: 's' };
   await kit.deliverBody({ event: 'media_invented', ...ids, event_time: '2026-01-01T00:00:00Z' });
   await kit.settled();
-  const bodies = arrived.map(({ headers, body }) => [headers['webhook-id'], JSON.parse(body)] as const);
+  const bodies = got.map(({ headers, body }) => [headers['webhook-id'], JSON.parse(body)] as const);
   const events = (await kit.events()).map(({ id, notification }) => [id, notification] as const);
   expect(new Map(bodies)).toEqual(new Map(events));
-  for (const { headers, body } of arrived) {
+  for (const { headers, body } of got) {
     const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
     expect(headers['webhook-signature']).toBe(`v1,${signatureOf(signed, keyBytesOf(SECRET))}`);
   }
@@ -58,29 +39,32 @@ test.each([
   [408, '0', 750],
   [500, 'soon', 750],
 ])('an answer of %i with a Retry-After of %s is tried again after %i ms', async (status, header, waits) => {
-  answers = [{ status, headers: { 'Retry-After': header } }];
-  const { event, first, waited } = await forwarded();
+  const { event, first, waited } = await forwarded(status, { 'Retry-After': header });
   expect(event).toMatchObject({ status: 'handled', starts: 2, attempts: 1 });
   expect(first).toMatchObject({ outcome: 'retry', error: `the other system answered ${status}` });
   expect(Math.abs(waited - waits)).toBeLessThan(1000);
 });
 
 test.each([302, 400, 401, 410])('an answer of %s is the end of it', async (status) => {
-  answers = [{ status, headers: { Location: `${url}?secret` } }];
   const lastError = `the other system answered ${status}`;
-  expect((await forwarded()).event).toMatchObject({ status: 'dead', attempts: 1, lastError });
+  expect((await forwarded(status, { Location: '/elsewhere' })).event).toMatchObject({
+    status: 'dead',
+    attempts: 1,
+    lastError,
+  });
 });
 
 test('the other system can tell a repeat by its id, wherever the process dies', async () => {
+  const { url, got } = await scripted([204]);
   await everyCrash(
     async (start) => {
-      arrived = [];
+      got.length = 0;
       const kit = await start({ handlers: forward({ url, secret: SECRET }) });
       await kit.deliver('media_available');
       await kit.deliver('media_deleted');
     },
     async (kit) => {
-      const ids = new Set(arrived.map(({ headers }) => headers['webhook-id']));
+      const ids = new Set(got.map(({ headers }) => headers['webhook-id']));
       expect([...ids]).toEqual((await kit.events()).map(({ id }) => id));
     },
   );

@@ -107,21 +107,6 @@ test('the statuses about a media come forward, when it is available; the others 
   expect(ahead.map(([text]) => text)).toEqual(texts);
 });
 
-test('it is found among hundreds, over all pages, and the rate limit is waited for', async () => {
-  await using kit = await begin(['Out now: UUhbHm6C!']);
-  // 25 a day is the most that may be scheduled.
-  for (let number = 0; number < 90; number++) {
-    const day = new Date(FAR.getTime() + 86_400_000 * (1 + Math.floor(number / 20)));
-    await kit.statuses.schedule({ status: `other ${number}` }, day);
-  }
-  await kit.deliver('media_available', M);
-  await kit.settled();
-  const calls = kit.statusesCalls;
-  expect(calls.filter(({ method }) => method === 'GET').length).toBeGreaterThan(2);
-  expect(calls.filter(({ method, status }) => method === 'PUT' && status === 200)).toHaveLength(1);
-  expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
-});
-
 test('each is cancelled, when the media is deleted, wherever the process dies and in whatever order', async () => {
   const texts = ['UUhbHm6C', 'about another', 'soon: UUhbHm6C'];
   const isRight = async (kit: TestReceiver) =>

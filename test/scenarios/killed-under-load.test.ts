@@ -99,7 +99,7 @@ test(`two servers on one database keep and handle what they acknowledged, never 
   // One by one: a list in the order of receipt ends before what PostgreSQL has not ended yet for a process that was killed.
   for (const id of acknowledged)
     expect([id, (await store.queue.event({ id }))?.status]).toEqual([id, 'handled']);
-  const { values } = await store.queue.states({ of: 'media', name: 'events' });
+  const values = await store.queue.states({ of: 'media' });
   expect(values.reduce((sum, { value }) => sum + Number(value), 0)).toBe(await store.queue.count({}));
   const { done, again, atOnce, cutOff } = read(diary);
   const steps = [...acknowledged].flatMap((id) => [`${id} publish`, `${id} announce`]);

@@ -82,22 +82,6 @@ test.each<[string, () => unknown, readonly string[]]>([
     () => writeFileSync(path, 'somebody else’s file '.repeat(400)),
     ['not a database', 'restore a backup'],
   ],
-  [
-    'the database is damaged at its start',
-    async () => {
-      await makeDatabase();
-      writeFileSync(path, readFileSync(path).fill(0xa5, 100, 4096));
-    },
-    ['malformed', 'restore a backup'],
-  ],
-  [
-    'its directory cannot be made',
-    () => {
-      writeFileSync(fileOf('file'), '');
-      path = fileOf('file/receiver.db');
-    },
-    ['its directory must exist'],
-  ],
   ['it is a directory', () => mkdirSync(path), ['is not a file', 'set another path in DATABASE_URL']],
 ])('a start is refused in one line, when %s', async (_what, make, parts) => {
   await make();

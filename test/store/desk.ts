@@ -1,17 +1,12 @@
-import type {
-  Claim,
-  ClaimRequest,
-  EventStore,
-  Settlement,
-  VerifiedNotification,
-} from '../../src/store/event-store.ts';
+import type { Claim, EventStore, Settlement, VerifiedNotification } from '../../src/store/event-store.ts';
 import type { EventId } from '../../src/store/stored.ts';
+import { LEASE_MS, claims as polled } from '../support/claiming.ts';
 
-export const LEASE_MS = 30_000;
+export { LEASE_MS, polled };
+
 export const NOON = Date.UTC(2026, 10, 27, 12);
 
-/** The dispatcher of this process, and one of another. */
-export const OWN = 'own';
+/** The dispatcher of another process. */
 export const OTHER = 'other';
 
 let made = 0;
@@ -40,15 +35,6 @@ export async function claimed(store: EventStore, ...names: string[]): Promise<re
   const others = claims.filter(({ resource }) => !names.includes(resource));
   await Promise.all(others.map((claim) => store.queue.settle(claim, RELEASED)));
   return claims.filter(({ resource }) => names.includes(resource));
-}
-
-/** Claims what is ready. */
-export async function polled(
-  store: EventStore,
-  request: Partial<ClaimRequest> = {},
-): Promise<readonly Claim[]> {
-  const usual = { oldest: 100, newest: 0, owner: OWN, leaseMs: LEASE_MS };
-  return (await store.queue.claim({ ...usual, ...request })).claims;
 }
 
 export async function claimedOne(store: EventStore, resource: string): Promise<Claim> {

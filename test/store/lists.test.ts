@@ -166,11 +166,6 @@ onEachEngine('lists', (stage) => {
     const around = await store.queue.timeline({ id: list[3]?.id ?? '', each: 2 });
     expect(around?.map(({ id }) => id)).toEqual([4, 0, 3, 2, 5].map((n) => list[n]?.id));
     expect(await store.queue.timeline({ id: 'none', each: 2 })).toBeUndefined();
-    expect([
-      await store.queue.event({ id: 'none' }),
-      await store.queue.attempts({ id: 'none' }),
-      await store.queue.running({ id: 'none' }),
-    ]).toEqual([...[undefined, [], undefined]]);
   });
 });
 
@@ -217,20 +212,13 @@ onEachEngine('overview', (stage) => {
 });
 
 const DAY_MS = 86_400_000;
-const one = { minute: NOON, subscriber: '', kind: 'media_created', result: 'accepted' };
 const stat = (count: number, ms: number, slowest: number, more: Partial<Stat> = {}) => ({
-  ...one,
-  count,
-  ms,
-  slowest,
-  ...more,
+  ...{ minute: NOON, subscriber: '', kind: 'media_created', result: 'accepted' },
+  ...{ count, ms, slowest, ...more },
 });
 const reportOf = (name: string, ...stats: Report['stats']): Report => {
-  return {
-    instance: { name, version: '1.0.0', startedAt: NOON, running: 0, kinds: [] },
-    stats,
-    refusals: [],
-  };
+  const instance = { name, version: '1.0.0', startedAt: NOON, running: 0, kinds: [] };
+  return { instance, stats, refusals: [] };
 };
 
 onEachEngine('statistics', (stage) => {

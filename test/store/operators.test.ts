@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Refusals, Settlement } from '../../src/store/event-store.ts';
+import type { Refusals, Report, Settlement } from '../../src/store/event-store.ts';
 import { present } from '../support/only.ts';
 import {
   claimedOne,
@@ -105,11 +105,11 @@ onEachEngine('reports', (stage) => {
   const instance = (name: string, running = 0) => ({
     ...{ name, version: '1.0.0', startedAt: NOON, running, kinds },
   });
+  const report = (one: ReturnType<typeof instance>, more: Partial<Report> = {}) =>
+    stage.store.reports.report({ instance: one, stats: [], refusals: [], ...more });
 
   test('tell which processes live, which have left or are away, and what has taken their place, for an hour', async () => {
     const { store } = stage;
-    const report = (one: ReturnType<typeof instance>) =>
-      store.reports.report({ instance: one, stats: [], refusals: [] });
     const pass = (ms: number) =>
       stage.sql(`UPDATE instances SET seen_at = seen_at - ${ms}, clock_at = clock_at - ${ms},
         started_at = started_at - ${ms}`);
@@ -154,17 +154,12 @@ onEachEngine('reports', (stage) => {
     const { store } = stage;
     const group = (n: number, more: Partial<Refusals> = {}): Refusals => {
       const times = { firstAt: NOON + n, lastAt: NOON + n, count: 1, inARow: 1, rowSince: NOON + n };
-      return {
-        reason: 'bad_signature',
-        webhookId: `webhook${n}`,
-        network: '203.0.113.0/24',
-        ...times,
-        ...more,
-      };
+      const from = { webhookId: `webhook${n}`, network: '203.0.113.0/24' };
+      return { reason: 'bad_signature', ...from, ...times, ...more };
     };
     await store.secrets.add('webhook1', 'a secret');
     const refusals = Array.from({ length: 1000 }, (_, n) => group(n));
-    await store.reports.report({ instance: instance('a'), stats: [], refusals });
+    await report(instance('a'), { refusals });
     const later = { firstAt: NOON + 5000, lastAt: NOON + 5000, count: 4, inARow: 4, rowSince: NOON + 5000 };
     const more = [
       group(7, later),
@@ -172,12 +167,7 @@ onEachEngine('reports', (stage) => {
       group(0, { webhookId: 'webhook1', network: 'another' }),
       group(1002),
     ];
-    await store.reports.report({
-      instance: instance('b'),
-      stats: [],
-      refusals: more,
-      accepted: ['webhook1', 'none'],
-    });
+    await report(instance('b'), { refusals: more, accepted: ['webhook1', 'none'] });
     const found = await store.reports.refusals();
     const last = [group(7, { lastAt: NOON + 5000, count: 5, inARow: 5 }), group(1002), group(1001)];
     expect(found.slice(0, 3)).toEqual(last);

@@ -7,7 +7,6 @@ import {
   FAILED,
   HANDLED,
   LEASE_MS,
-  MOST,
   notified,
   OTHER,
   polled,
@@ -16,32 +15,7 @@ import {
 } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
-const LIVE = { isHeld: true, hasMore: false };
-
 onEachEngine('settle', (stage) => {
-  test('has a failure wait for its pause, while others of its resource run, and wakes it then', async () => {
-    const { store } = stage;
-    const [first] = await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    const claim = await claimedOne(store, 'media:one');
-    expect(await store.queue.settle(claim, { ...FAILED, afterMs: 60_000 })).toEqual({
-      isHeld: true,
-      hasMore: true,
-    });
-    expect(await store.queue.event({ id: first?.id ?? '' })).toMatchObject({
-      status: 'pending',
-      attempts: 1,
-      lastError: 'Error: no',
-    });
-    expect(await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED)).toEqual(LIVE);
-    expect(await store.reports.overview()).toMatchObject({ pending: 1, waiting: 1, running: 0 });
-    await stage.pass(50_000);
-    expect(await store.queue.wake()).toEqual([]);
-    await stage.pass(10_001);
-    expect(await store.queue.wake()).toEqual(['media:one']);
-    expect(await store.reports.overview()).toMatchObject({ pending: 1, waiting: 0 });
-    expect(await claimedOne(store, 'media:one')).toMatchObject({ id: first?.id, starts: 2, attempts: 1 });
-  });
-
   test('changes nothing, when another process took the event over, and tells its owner', async () => {
     const { store } = stage;
     await recorded(store, notified());
@@ -61,18 +35,6 @@ onEachEngine('settle', (stage) => {
     expect(await statusOf(store, lost.id)).toBe('running');
     expect(await store.queue.state({ resource: 'media:one' })).toEqual([]);
     expect(await store.queue.attempts({ id: lost.id })).toMatchObject([{ outcome: 'lost' }]);
-  });
-
-  test('recognises a settlement that was sent twice, since its answer was lost, and changes nothing again', async () => {
-    const { store } = stage;
-    await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    const claim = await claimedOne(store, 'media:one');
-    await store.queue.settle(claim, { ...FAILED, state: [{ name: 'n', value: '1' }] });
-    const next = await claimedOne(store, 'media:one');
-    expect(await store.queue.settle(claim, FAILED)).toEqual(LIVE);
-    expect(await store.queue.attempts({ id: claim.id })).toHaveLength(1);
-    expect(await store.queue.step({ ...next, name: 'step' })).toMatchObject({ isHeld: true });
-    expect(await store.queue.event({ id: claim.id })).toMatchObject({ attempts: 1, starts: 1 });
   });
 
   test('refuses one settlement that no column takes, and stores those that came with it', async () => {
@@ -104,13 +66,16 @@ onEachEngine('state', (stage) => {
     }));
     for (const claim of await polled(store)) await store.queue.settle(claim, { ...HANDLED, state: many });
     const first = await store.queue.states({ of: 'media' });
-    const second = await store.queue.states({ of: 'media', after: first.next });
-    const found = [first, second].flatMap(({ values }) => values.map((one) => `${one.resource} ${one.name}`));
+    const second = await store.queue.states({ of: 'media', after: first.at(-1) });
+    const found = [...first, ...second].map((one) => `${one.resource} ${one.name}`);
     expect(found).toEqual(names.flatMap((resource) => many.map(({ name }) => `${resource} ${name}`)));
-    expect(second.next).toBeUndefined();
-    expect((await store.queue.states({ of: 'channel', name: 'n007' })).values).toEqual([
-      { resource: 'channel:x', name: 'n007', value: '7' },
-    ]);
+    expect([first.length, second.length]).toEqual([500, 250]);
+    expect(await store.queue.states({ of: 'media', after: second.at(-1) })).toEqual([]);
+    expect((await store.queue.states({ of: 'channel' }))[7]).toEqual({
+      resource: 'channel:x',
+      name: 'n007',
+      value: '7',
+    });
   });
 });
 
@@ -132,15 +97,6 @@ onEachEngine('a step', (stage) => {
 });
 
 onEachEngine('recover', (stage) => {
-  test('leaves what a process holds alone, however long its lease has run out', async () => {
-    const { store } = stage;
-    await recorded(store, notified());
-    const claim = await claimedOne(store, 'media:one');
-    await stage.pass(10 * LEASE_MS);
-    expect(await store.queue.recover({ ...MOST, held: [claim.lease] })).toEqual({ ready: [], dead: [] });
-    expect(await store.queue.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
-  });
-
   test('gives an event up that was lost five times, whatever attempts it has left, until it is replayed', async () => {
     const { store } = stage;
     const [one] = await recorded(store, notified());
@@ -153,55 +109,6 @@ onEachEngine('recover', (stage) => {
     await store.queue.replay({});
     await crashed(stage, 'media:one');
     expect(await store.queue.event({ id: one?.id ?? '' })).toMatchObject({ status: 'pending', attempts: 1 });
-  });
-
-  test('lets events that were lost twice run one at a time, and others as ever', async () => {
-    const { store } = stage;
-    const names = ['media:a', 'media:b', 'media:c'];
-    await recorded(store, ...names.map((name) => notified(name)), notified('media:good'));
-    for (let crash = 0; crash < 2; crash++) {
-      await claimed(store, ...names);
-      await stage.pass(LEASE_MS + 1);
-      await store.queue.recover(MOST);
-    }
-    expect((await polled(store)).map(({ resource }) => resource)).toEqual(['media:good']);
-    const ran: (string | undefined)[] = [];
-    for (let turn = 0; turn < 3; turn++) {
-      expect(await store.queue.wake()).toHaveLength(1);
-      expect(await store.queue.wake()).toEqual([]); // one is ready
-      const [suspect, ...more] = await polled(store);
-      expect(more).toEqual([]);
-      expect(await store.queue.wake()).toEqual([]); // it runs
-      ran.push(suspect?.resource);
-      // The first fails, so that it waits; then the next one may run.
-      if (suspect) await store.queue.settle(suspect, turn === 0 ? { ...FAILED, afterMs: 60_000 } : HANDLED);
-    }
-    expect([...ran].sort()).toEqual(names);
-    await stage.pass(60_001);
-    expect(await store.queue.wake()).toEqual(ran.slice(0, 1));
-  });
-
-  test('passes an event that was lost twice over, when nobody claims it for a minute, so that the next one runs', async () => {
-    const { store } = stage;
-    const names = ['media:a', 'media:b'];
-    await recorded(store, ...names.map((name) => notified(name)));
-    for (let crash = 0; crash < 2; crash++) {
-      await claimed(store, ...names);
-      await stage.pass(LEASE_MS + 1);
-      await store.queue.recover(MOST);
-    }
-    const [first] = await store.queue.wake();
-    await stage.pass(59_000);
-    await store.queue.sweep();
-    expect(await store.queue.wake()).toEqual([]);
-    await stage.pass(2000);
-    await store.queue.sweep();
-    const second = names.filter((name) => name !== first);
-    expect(await store.queue.wake()).toEqual(second);
-    expect((await polled(store)).map(({ resource }) => resource)).toEqual(second);
-    await stage.pass(61_000);
-    await store.queue.sweep(); // one that runs keeps its turn
-    expect(await store.queue.wake()).toEqual([]);
   });
 });
 

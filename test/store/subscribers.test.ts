@@ -319,68 +319,6 @@ onEachEngine('verbs', (stage) => {
     await recorded(store, notified('media:new'));
     expect(await oldest()).toMatchObject({ pending: 1, oldestReadyAt: at, oldestPendingAt: at });
   });
-
-  test('lists and the overview ask each subscriber: one that is away, with 20,000 events, changes nothing for the others', async () => {
-    const { store } = stage;
-    await subscribed(store, 'search', 'mail');
-    const one = only(await recorded(store, notified('media:1', 1)));
-    await given(store, 'mail');
-    await stage.sql(`INSERT INTO events (id, subscriber, kind, webhook_id, site_id, resource, event_time, received_at, body,
-        last_delivery_at, next_at)
-      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-      SELECT 'e' || i || '@search', 'search', 'media_available', 'w', 's', 'media:' || i, i, i, '{}', i,
-        CASE WHEN i > 10000 THEN 4102444800000 + i END FROM n`);
-    const overview = await store.reports.overview();
-    expect(overview).toMatchObject({ pending: 20_002, waiting: 10_000, running: 0, nextAt: 4102444810001 });
-    expect(overview.subscribers).toMatchObject({
-      '': { pending: 1, waiting: 0, oldestReadyAt: stage.clock.now(), nextAt: undefined },
-      mail: { pending: 1, waiting: 0, oldestReadyAt: stage.clock.now(), nextAt: undefined },
-      search: { pending: 20_000, waiting: 10_000, oldestReadyAt: stage.clock.now(), nextAt: 4102444810001 },
-    });
-    const listed = async (filter: object) =>
-      idsOf((await store.queue.search({ filter, stretch: { limit: 3 } })).events);
-    const resource = 'media:1';
-    expect(await listed({ resource })).toEqual([`${one.id}@mail`, one.id, 'e1@search']);
-    expect(await listed({ resource, subscriber: '' })).toEqual([one.id]);
-    expect(await listed({ resource, ...SEARCH })).toEqual(['e1@search']);
-    expect(await listed({ status: 'pending', subscriber: '' })).toEqual([one.id]);
-    expect(await listed({ status: 'pending', subscriber: 'mail' })).toEqual([`${one.id}@mail`]);
-    expect(await listed({ status: 'pending', ...SEARCH })).toHaveLength(3);
-    expect(await store.queue.count({ status: 'pending', ...SEARCH })).toBe(20_000);
-  });
-});
-
-onEachEngine('an app without subscribers', (stage) => {
-  test('writes the rows that it wrote before there were any', async () => {
-    const { store, clock } = stage;
-    const at = clock.now();
-    const [one, two] = await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    await store.queue.settle(only(await polled(store)), FAILED);
-    await store.queue.settle(only(await polled(store)), { ...HANDLED, state: [{ name: 'k', value: '1' }] });
-    await stage.pass(2000);
-    await store.queue.wake();
-    await polled(store);
-    const stat = { subscriber: '', kind: 'media_available', result: 'handled', count: 1, ms: 3, slowest: 4 };
-    const instance = { name: 'own', version: '1.0.0', startedAt: NOON, running: 1, kinds: [] };
-    await store.reports.report({ instance, stats: [{ ...stat, minute: at }], refusals: [] });
-    const rows = async (table: string) => {
-      const all = await stage.sql<Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 1`);
-      return all.map(({ subscriber: _, lease, until, ...row }) => Object.values(row).join(' '));
-    };
-    const named = 'notification media_available webhook1 site1 media:one';
-    expect(await rows('events')).toEqual([
-      `1 ${one?.id} ${named} ${NOON + 1000} ${at} ${one?.body}  1 ${at} pending   1 1 0  0  0 Error: no  `,
-      `2 ${two?.id} ${named} ${NOON + 2000} ${at} ${two?.body}  1 ${at} handled   1 1 0  0  0  ${NOON + 3} ${NOON + 3}`,
-    ]);
-    expect(await rows('lanes')).toEqual([`media:one ${at} 0 own 1 ${clock.now()} `]);
-    expect(await rows('attempts')).toEqual([
-      `1 0 1 own ${NOON} 3 error Error: no `,
-      `2 0 1 own ${NOON} 3 handled  `,
-    ]);
-    expect(await rows('state')).toEqual(['media:one k 1']);
-    expect(await rows('stats')).toEqual([`${at} own media_available handled 1 3 4`]);
-    expect(await rows('subscribers')).toEqual([]);
-  });
 });
 
 onPostgres('polls of an idle process with three subscribers', (stage) => {

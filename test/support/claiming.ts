@@ -15,7 +15,7 @@ export function waiting(afterMs?: number): Settlement {
   return { ...run, status: 'pending', outcome: 'error', error: 'not yet', afterMs };
 }
 
-/** Claims what is ready, the oldest event of each resource. */
+/** Claims what is ready of each resource, for the dispatcher of this process. */
 export async function claims(
   store: EventStore,
   given: Partial<ClaimRequest> = {},

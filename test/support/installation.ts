@@ -40,8 +40,12 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
     outputs.push(run.stdout, run.stderr);
     return run;
   };
-  const createWebhook = (url: string, name: string, more: object = {}) =>
-    mock.createWebhook({ name, webhook_url: url, events: [...kindNames], site_ids: [SITE], ...more });
+  const createWebhook = (url: string, name: string, more: object = {}) => {
+    const metadata = { name, webhook_url: url, events: [...kindNames], site_ids: [SITE], ...more };
+    const created = mock.createWebhook(metadata);
+    provider.secrets.add(created.secret);
+    return created;
+  };
   return {
     directory,
     database,
@@ -76,11 +80,17 @@ export async function install(more: Readonly<Record<string, string>> = {}, engin
       await store.close();
       return id;
     },
+    /** @throws if a command or the log of a server has shown a secret, or a token that was sent */
     async dispose() {
       for (const server of servers) await server.kill();
       await mock.close();
       await provider.close();
       await database.remove();
+      const requests = mock.deliveries().flatMap(({ attempts }) => attempts.map(({ request }) => request));
+      const tokens = requests.map(({ headers }) => headers.Authorization?.split(' ')[1] ?? '-'.repeat(99));
+      const told = [...outputs, ...servers.map(({ output }) => output())].join('\n');
+      for (const secret of [mock.apiSecret, ...provider.secrets, ...tokens])
+        if (told.includes(secret)) throw new Error(`a secret or token is shown: ${secret}`);
     },
   };
 }

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
 import type { Installation } from './installation.ts';
-import { type CliRun, callCli, sampleHandlers } from './run-cli.ts';
+import { type CliRun, callCli, endOf, sampleHandlers } from './run-cli.ts';
 import { startProcess } from './service-process.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
@@ -45,15 +44,8 @@ async function inProcess(command: string, place: Place): Promise<CliRun | undefi
   return { ...run, stdout: '' };
 }
 
-async function inShell(command: string, options: Place): Promise<CliRun> {
-  const child = spawn('sh', ['-c', command], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [stdout, stderr, code] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise<number | null>((resolve) => child.once('exit', resolve)),
-  ]);
-  return { stdout, stderr, code };
-}
+const inShell = (command: string, options: Place): Promise<CliRun> =>
+  endOf(spawn('sh', ['-c', command], { ...options, stdio: ['ignore', 'pipe', 'pipe'] }));
 
 /** Sits down in an empty clone, in `name` under the directory of an installation. */
 export async function operatorAt(installation: Installation, name = 'clone') {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -56,6 +56,13 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   options.onSpawn?.(child);
   child.stdin.on('error', () => {}); // a process that is killed reads nothing
   child.stdin.end(options.stdin ?? '');
+  return endOf(child);
+}
+
+/** What a process prints, and how it ends. */
+export async function endOf(
+  child: ChildProcessByStdio<null | Writable, Readable, Readable>,
+): Promise<CliRun> {
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

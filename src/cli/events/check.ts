@@ -173,13 +173,13 @@ async function casesAgain({ events, ends, options }: Played, flags: Flags): Prom
   const again = expectations.casesOf(events, found, ', once more');
   if (found.length > 0 || !crash) return again;
   say(`${plural(points, 'point')} at which the process can die: the recording is played once for each`);
-  const { playCrashes, playerOf } = await import('../../testing/every-crash.ts');
+  const { playCrashes } = await import('../../testing/every-crash.ts');
   const scenario = async (start: Start) => playOn(await start(options), order);
   const check = async (kit: TestReceiver) => {
     const found = differing(await kit.ends());
     if (found.length > 0) throw new Error(found.map(expectations.told).join('\n'));
   };
-  const failure = await playCrashes(playerOf({ scenario, check, mayDie: true }), {}).then(
+  const failure = await playCrashes({ scenario, check, mayDie: true }).then(
     () => undefined,
     ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
   );

@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander';
 import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import { withDatabase } from '../../store/open.ts';
-import { bulkFilterOf, configOf, FILTER_FLAGS, type FilterFlags, waiting, withFilter } from '../options.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
+import { configOf, FILTER_FLAGS, type FilterFlags, filterOf, waiting, withFilter } from '../options.ts';
 import { print, printJson, progress, say } from '../output.ts';
 
 type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: true };
@@ -30,7 +31,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
   const isMeant = all || dryRun || FILTER_FLAGS.some((name) => command.getOptionValue(name) !== undefined);
   if (!isMeant) throw new KitError('INPUT_INVALID', 'this would dismiss everything: give a filter, or --all');
   await withDatabase(configOf(command), async (store) => {
-    const filter = await bulkFilterOf(store, flags);
+    const filter = await bulkFilter(store, 'dismiss', filterOf(flags), flags.subscriber);
     if (dryRun) {
       const { dismissible } = await store.queue.tally(filter);
       if (json) return printJson({ dry_run: true, dismissible });

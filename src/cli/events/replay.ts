@@ -11,7 +11,7 @@ import { databaseSource, previewReset, recordingSource } from '../../replay/sour
 import type { EventFilter, EventStore, StoreReader } from '../../store/event-store.ts';
 import { withDatabase, withReader } from '../../store/open.ts';
 import { eventJson } from '../../store/queue/lists/event-json.ts';
-import { toReplay } from '../../store/stored.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
 import { line, onStderr, print, printJson, say, table, write } from '../output.ts';
@@ -88,7 +88,8 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   const config = options.configOf(command);
   if (to) return overHttp({ config, flags, filter: options.filterOf(flags) }, to);
   const replayIn = async (store: StoreReader) => {
-    return { config, flags, filter: toReplay(await options.bulkFilterOf(store, flags, '')) };
+    const filter = options.filterOf(flags);
+    return { config, flags, filter: await bulkFilter(store, 'replay', filter, flags.subscriber) };
   };
   if (dryRun) return withReader(config, async (store) => showReset(store, await replayIn(store)));
   if (!run) return withDatabase(config, async (store) => reset(store, await replayIn(store)));

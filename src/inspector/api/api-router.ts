@@ -2,20 +2,19 @@ import express, { type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { repeat } from '../../base/clock.ts';
 import { visible } from '../../base/text.ts';
-import { answerTo, type Endpoint, type Inspected } from './endpoint.ts';
-import { endpointsOf } from './endpoints.ts';
+import { answerTo, type Inspected } from './endpoint.ts';
+import { ENDPOINTS } from './endpoints.ts';
 
 /** Everything under `/api`. */
 export function apiRouter(inspected: Inspected): Router {
   const router = Router();
-  const endpoints = endpointsOf(inspected);
-  router.get('/openapi.json', (_req, res) => void res.json(openApi(endpoints)));
+  router.get('/openapi.json', (_req, res) => void res.json(openApi()));
   router.get('/stream', stream(inspected));
   // Whatever type it says: a body that nobody reads would be passed over.
   router.use(express.json({ limit: '16kb', type: () => true }));
-  for (const one of endpoints)
+  for (const one of ENDPOINTS)
     router[one.method](one.path, async (_req, res) => {
-      const answer = await answerTo(one, res, inspected.log);
+      const answer = await answerTo(one, inspected, res);
       if (typeof answer === 'string') res.type('application/x-ndjson').send(visible(answer));
       else res.type('json').send(visible(JSON.stringify(answer)));
     });
@@ -23,9 +22,9 @@ export function apiRouter(inspected: Inspected): Router {
 }
 
 /** The OpenAPI 3.1 description of the API, from the schemas that check its requests. */
-function openApi(endpoints: readonly Endpoint[]): object {
+function openApi(): object {
   const paths: Record<string, object> = { '/api/stream': { get: { summary: STREAM, responses: RESPONSES } } };
-  for (const { path, method, summary, input } of endpoints) {
+  for (const { path, method, summary, input } of ENDPOINTS) {
     const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });
     const parameters = Object.entries(properties).map(([name, schema]) => {
       const place = path.includes(`:${name}`) ? 'path' : 'query';
@@ -78,11 +77,8 @@ function stream({ store, watch, clock }: Inspected): RequestHandler {
     let seen: string | undefined;
     const stop = repeat(clock, 0, async () => {
       if (clock.now() > endsAt) res.end();
-      // The newest event shows what came and was handled between two looks.
-      const looks = Promise.all([
-        store.reports.overview(),
-        store.queue.search({ filter: {}, stretch: { limit: 1, reach: 1 } }),
-      ]);
+      // The last place shows what came and was handled between two looks.
+      const looks = Promise.all([store.reports.overview(), store.queue.lastSeq()]);
       const found = await looks.catch(() => undefined); // pages say themselves that the store cannot be reached
       if (!found || res.writableEnded || res.destroyed) return EVERY_MS;
       const [{ pending, running, dead, quarantined }] = found;

@@ -11,6 +11,8 @@ import type { BulkVerbs } from './verbs.ts';
 export interface Inspected extends AdminNeeds {
   readonly watch: Watch;
   readonly verbs: BulkVerbs;
+  /** how many lines of the log were dropped since the start */
+  droppedLogLines(): number;
   /** asks for the webhooks at the provider, or why they are not known; when a secret is newer than the last answer, again */
   registered(secretStoredAt: number): Promise<{ webhooks?: readonly Webhook[]; unknown?: string }>;
 }
@@ -29,28 +31,27 @@ export interface Endpoint {
   /** of path, query and JSON body together */
   readonly input: z.ZodObject;
   /** @returns what becomes JSON, or lines of it */
-  readonly run: (input: never, res: Response) => Promise<object | string>;
+  readonly run: Run<never>;
 }
+
+type Run<I> = (inspected: Inspected, input: I, res: Response) => Promise<object | string>;
 
 const nothing = z.object({});
 
-/** Makes endpoints of a method, and checks the function of each against its schema; without one, it takes nothing. */
-export const endpoint =
-  (method: Endpoint['method']) =>
-  <I extends z.ZodObject = typeof nothing>(
-    path: string,
-    given: {
-      readonly summary: string;
-      readonly input?: I;
-      readonly run: (input: z.output<I>, res: Response) => Promise<object | string>;
-    },
-  ): Endpoint => ({ method, path, input: nothing, ...given });
+/** Makes an endpoint, and checks its function against its schema; without one, it takes nothing. */
+export function endpoint<I extends z.ZodObject = typeof nothing>(
+  method: Endpoint['method'],
+  path: string,
+  given: { readonly summary: string; readonly input?: I; readonly run: Run<z.output<I>> },
+): Endpoint {
+  return { method, path, input: nothing, ...given };
+}
 
 /** Checks a request, and does what it asks for. */
-export async function answerTo({ method, input, run }: Endpoint, res: Response, log: AdminNeeds['log']) {
+export async function answerTo({ method, input, run }: Endpoint, inspected: Inspected, res: Response) {
   const { req } = res;
-  const answer = await run(inputOf(input, req) as never, res);
-  if (method !== 'get') logDone(log, req, answer);
+  const answer = await run(inspected, inputOf(input, req) as never, res);
+  if (method !== 'get') logDone(inspected.log, req, answer);
   return answer;
 }
 

@@ -3,17 +3,16 @@ import { within } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
 import { plural } from '../../base/text.ts';
 import { admitWaiting } from '../../receiver/admissions.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
-import { bulkFilterIn, event, eventIdText, events, filterIn, filterShape } from './events.ts';
+import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { received, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
 import { series } from './stats.ts';
 import { type Change, changeOne, countFor } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
-
-const [get, post, del] = [endpoint('get'), endpoint('post'), endpoint('delete')];
 
 const oneEvent = z.object({ id: eventIdText });
 
@@ -32,19 +31,19 @@ const BULK = 'With very many, the answer comes before the end, with `more`. 409 
 const LONGEST_ANSWER_MS = 10_000;
 
 /** Does a verb for all events that match, or only counts them. */
-async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wanted: Change) {
-  const { dry_run, all, ...filters } = given;
-  const filter = await bulkFilterIn(inspected, wanted.verb, filters);
+async function bulk(inspected: Inspected, given: z.output<typeof bulkInput> & Change) {
+  const { dry_run, all, verb, reason, reset_steps, ...filters } = given;
+  const filter = await bulkFilter(inspected.store, verb, filterIn(filters), filters.subscriber);
   if (dry_run) {
-    const { events, isAll } = await countFor(wanted.verb, inspected, filter);
+    const { events, isAll } = await countFor(verb, inspected, filter);
     return { dry_run, events, more: !isAll };
   }
-  const { subscriber: _, ...which } = filter;
+  const { subscriber: _, ...which } = filters;
   if (!all && Object.values(which).every((value) => value === undefined))
     throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
-  const progress = verbs.start(filter, wanted);
-  if (!progress.isOver) await within(clock, LONGEST_ANSWER_MS, verbs.idle());
+  const progress = verbs.start(filter, { verb, reason, reset_steps });
+  await within(clock, LONGEST_ANSWER_MS, verbs.idle());
   const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: !isOver };
   const soFar = `it was cut short after ${plural(events, 'event')}`;
@@ -52,132 +51,130 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput>, wan
 }
 
 /** Every route of the API but the stream and the OpenAPI description. */
-export function endpointsOf(inspected: Inspected): readonly Endpoint[] {
-  const { store, config, wake } = inspected;
-  return [
-    get('/events', {
-      summary: 'Events, newest first: by event time if a resource is given, else as received.',
-      input: z.object({
-        ...filterShape,
-        before: eventIdText.optional(),
-        limit: z.coerce.number().int().min(1).max(500).default(50),
-      }),
-      run: ({ before, limit, ...filters }) => events(inspected, filterIn(filters), { after: before, limit }),
+export const ENDPOINTS: readonly Endpoint[] = [
+  endpoint('get', '/events', {
+    summary: 'Events, newest first: by event time if a resource is given, else as received.',
+    input: z.object({
+      ...filterShape,
+      before: eventIdText.optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(50),
     }),
-    post('/events/replay', {
-      summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,
-      input: bulkInput.extend({ reset_steps: flag.describe('forget the results of ctx.once') }),
-      run: ({ reset_steps: resetSteps, ...given }) => bulk(inspected, given, { verb: 'replay', resetSteps }),
+    run: (inspected, { before, limit, ...filters }) =>
+      events(inspected, filterIn(filters), { after: before, limit }),
+  }),
+  endpoint('post', '/events/replay', {
+    summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,
+    input: bulkInput.extend({ reset_steps: flag.describe('forget the results of ctx.once') }),
+    run: (inspected, given) => bulk(inspected, { verb: 'replay', ...given }),
+  }),
+  endpoint('post', '/events/dismiss', {
+    summary: `Ends all matching events that are pending or dead: no handler runs for them any more. ${BULK}`,
+    input: bulkInput.extend({ reason: reasonText.optional().describe('needed, but for a dry_run') }),
+    run: (inspected, given) => bulk(inspected, { verb: 'dismiss', ...given }),
+  }),
+  endpoint('get', '/events/:id', {
+    summary:
+      'One event with attempts, steps and state, those of other subscribers, and the events around it.',
+    input: oneEvent,
+    run: event,
+  }),
+  endpoint('post', '/events/:id/replay', {
+    summary: 'Replays one event: resets it to pending, and its handler runs again.',
+    input: oneEvent.extend({ reset_steps: flag }),
+    run: (inspected, given) => changeOne(inspected, { verb: 'replay', ...given }),
+  }),
+  endpoint('post', '/events/:id/dismiss', {
+    summary: 'Ends one event that is pending or dead: no handler runs for it any more.',
+    input: oneEvent.extend({ reason: reasonText }),
+    run: (inspected, given) => changeOne(inspected, { verb: 'dismiss', ...given }),
+  }),
+  endpoint('get', '/received', {
+    summary:
+      'What was received after a cursor, oldest first, as recordings in NDJSON, each with its cursor; nothing is skipped. ' +
+      'The header X-Cursor says where to go on, also if nothing matched, and X-Behind about how many events come behind. ' +
+      '410: the cursor is of another database.',
+    input: receivedQuery,
+    run: received,
+  }),
+  endpoint('get', '/channels', {
+    summary: 'Live channels with their state by their newest event, the latest change first.',
+    input: reports.channelsQuery,
+    run: reports.channelList,
+  }),
+  endpoint('get', '/problems', {
+    summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
+    run: reports.problemList,
+  }),
+  endpoint('get', '/refusals', {
+    summary:
+      'Refused requests of all processes by reason, webhook and network; in_a_row: since something of it was accepted.',
+    run: reports.refusals,
+  }),
+  endpoint('get', '/rejections', {
+    summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
+    run: reports.rejections,
+  }),
+  endpoint('get', '/quarantine', {
+    summary: 'Notifications that wait for a secret which verifies them.',
+    run: reports.quarantine,
+  }),
+  endpoint('post', '/quarantine/admit', {
+    summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
+    input: z.object({ webhook: filterShape.webhook }),
+    run: async ({ store, config }, { webhook }) => ({ admitted: await admitWaiting(store, config, webhook) }),
+  }),
+  endpoint('post', '/quarantine/drop', {
+    summary: 'Drops notifications from quarantine, for good.',
+    input: z.object({
+      webhook: filterShape.webhook,
+      before: filterShape.since.describe('only those that came before this time'),
+      all: flag.describe('must be true if neither is given'),
     }),
-    post('/events/dismiss', {
-      summary: `Ends all matching events that are pending or dead: no handler runs for them any more. ${BULK}`,
-      input: bulkInput.extend({ reason: reasonText.optional().describe('needed, but for a dry_run') }),
-      run: ({ reason, ...given }) => bulk(inspected, given, { verb: 'dismiss', reason }),
-    }),
-    get('/events/:id', {
-      summary:
-        'One event with attempts, steps and state, those of other subscribers, and the events around it.',
-      input: oneEvent,
-      run: ({ id }) => event(inspected, id),
-    }),
-    post('/events/:id/replay', {
-      summary: 'Replays one event: resets it to pending, and its handler runs again.',
-      input: oneEvent.extend({ reset_steps: flag }),
-      run: ({ id, reset_steps: resetSteps }) => changeOne(inspected, id, { verb: 'replay', resetSteps }),
-    }),
-    post('/events/:id/dismiss', {
-      summary: 'Ends one event that is pending or dead: no handler runs for it any more.',
-      input: oneEvent.extend({ reason: reasonText }),
-      run: ({ id, reason }) => changeOne(inspected, id, { verb: 'dismiss', reason }),
-    }),
-    get('/received', {
-      summary:
-        'What was received after a cursor, oldest first, as recordings in NDJSON, each with its cursor; nothing is skipped. ' +
-        'The header X-Cursor says where to go on, also if nothing matched, and X-Behind about how many events come behind. ' +
-        '410: the cursor is of another database.',
-      input: receivedQuery,
-      run: (query, res) => received(inspected, query, res),
-    }),
-    get('/channels', {
-      summary: 'Live channels with their state by their newest event, the latest change first.',
-      input: reports.channelsQuery,
-      run: (query) => reports.channelList(inspected, query),
-    }),
-    get('/problems', {
-      summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
-      run: () => reports.problemList(inspected),
-    }),
-    get('/refusals', {
-      summary:
-        'Refused requests of all processes by reason, webhook and network; in_a_row: since something of it was accepted.',
-      run: () => reports.refusals(inspected),
-    }),
-    get('/rejections', {
-      summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
-      run: () => reports.rejections(inspected),
-    }),
-    get('/quarantine', {
-      summary: 'Notifications that wait for a secret which verifies them.',
-      run: () => reports.quarantine(inspected),
-    }),
-    post('/quarantine/admit', {
-      summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
-      input: z.object({ webhook: filterShape.webhook }),
-      run: async ({ webhook }) => ({ admitted: await admitWaiting(store, config, webhook) }),
-    }),
-    post('/quarantine/drop', {
-      summary: 'Drops notifications from quarantine, for good.',
-      input: z.object({
-        webhook: filterShape.webhook,
-        before: filterShape.since.describe('only those that came before this time'),
-        all: flag.describe('must be true if neither is given'),
-      }),
-      run: async ({ webhook, before, all }) => {
-        if (webhook === undefined && before === undefined && !all)
-          throw new RefusedError(400, 'say which notifications: webhook or before, or all: true');
-        const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
-        return { dropped };
-      },
-    }),
-    get('/webhooks', {
-      summary: 'Webhooks at the provider, where it can be asked, and those with a secret: it is not shown.',
-      run: () => webhooks(inspected),
-    }),
-    get('/stats', {
-      summary: 'What needs attention; counts, times and rates.',
-      run: () => stats(inspected),
-    }),
-    get('/series', {
-      summary: 'What the plots show: the last hour by minutes.',
-      run: () => series(inspected),
-    }),
-    post('/pause', {
-      summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
-      input: z.object({ reason: reasonText }),
-      run: async ({ reason }, { req }) => {
-        await store.queue.pause({ reason, by: `admin at ${sourceOf(req.ip)}` });
-        return { paused: true };
-      },
-    }),
-    post('/resume', {
-      summary: 'Resumes handling after a pause.',
-      run: async () => {
-        const resumed = await store.queue.resume();
-        wake();
-        return { resumed };
-      },
-    }),
-    del('/instances/:name', {
-      summary: 'Forgets an instance that is gone for good: it has left, or was not seen for 30 seconds.',
-      input: z.object({ name: z.string().max(200) }),
-      run: async ({ name }) => {
-        const lives = (await store.reports.instances()).filter((one) => one.name === name);
-        if (lives.length === 0) throw new RefusedError(404, 'there is no such instance');
-        if (lives.some(({ state }) => state === 'live'))
-          throw new RefusedError(409, 'it was seen a moment ago: stop it first');
-        await store.reports.forget({ name });
-        return { forgotten: name };
-      },
-    }),
-  ];
-}
+    run: async ({ store }, { webhook, before, all }) => {
+      if (webhook === undefined && before === undefined && !all)
+        throw new RefusedError(400, 'say which notifications: webhook or before, or all: true');
+      const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
+      return { dropped };
+    },
+  }),
+  endpoint('get', '/webhooks', {
+    summary: 'Webhooks at the provider, where it can be asked, and those with a secret: it is not shown.',
+    run: webhooks,
+  }),
+  endpoint('get', '/stats', {
+    summary: 'What needs attention; counts, times and rates.',
+    run: stats,
+  }),
+  endpoint('get', '/series', {
+    summary: 'What the plots show: the last hour by minutes.',
+    run: series,
+  }),
+  endpoint('post', '/pause', {
+    summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
+    input: z.object({ reason: reasonText }),
+    run: async ({ store }, { reason }, { req }) => {
+      await store.queue.pause({ reason, by: `admin at ${sourceOf(req.ip)}` });
+      return { paused: true };
+    },
+  }),
+  endpoint('post', '/resume', {
+    summary: 'Resumes handling after a pause.',
+    run: async ({ store, wake }) => {
+      const resumed = await store.queue.resume();
+      wake();
+      return { resumed };
+    },
+  }),
+  endpoint('delete', '/instances/:name', {
+    summary: 'Forgets an instance that is gone for good: it has left, or was not seen for 30 seconds.',
+    input: z.object({ name: z.string().max(200) }),
+    run: async ({ store }, { name }) => {
+      const lives = (await store.reports.instances()).filter((one) => one.name === name);
+      if (lives.length === 0) throw new RefusedError(404, 'there is no such instance');
+      if (lives.some(({ state }) => state === 'live'))
+        throw new RefusedError(409, 'it was seen a moment ago: stop it first');
+      await store.reports.forget({ name });
+      return { forgotten: name };
+    },
+  }),
+];

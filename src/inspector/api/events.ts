@@ -4,12 +4,12 @@ import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
 import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
-import { EVENT_ID, RESOURCE, STATUSES, toReplay, WAITING } from '../../store/stored.ts';
+import { EVENT_ID, RESOURCE, STATUSES, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
-import type { Verb } from './verbs.ts';
 
-const text = z.string().min(1).max(200);
+const upTo = (length: number) => z.string().min(1).max(length);
+const text = upTo(200);
 
 /** An event's id. */
 export const eventIdText = z
@@ -24,36 +24,30 @@ export const momentText = z.string().transform((text, { addIssue }) => {
   return time ?? z.NEVER;
 });
 
+const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
+
 /** Filters of events. An empty value counts as absent, since forms send every field. */
 export const filterShape = {
-  kind: text
-    .optional()
-    .describe(
-      `media_available; a group: ${groupNames.join(', ')}; unknown:NAME; unknown: for what names none`,
-    ),
+  kind: optional(
+    text,
+    `media_available; a group: ${groupNames.join(', ')}; unknown:NAME; unknown: for what names none`,
+  ),
   status: z.enum(STATUSES).optional(),
-  waiting: z.enum(WAITING).optional().describe('why it waits; without it, a replay of pending: failed'),
+  waiting: optional(z.enum(WAITING), 'why it waits; without it, a replay of pending: failed'),
   site: text.optional(),
-  resource: text
-    .regex(RESOURCE, 'must be media:ID or channel:ID, or else as the list of events shows it')
-    .optional()
-    .describe('media:ID or channel:ID'),
-  subscriber: text
-    .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be main, all or the name of a subscriber')
-    .optional()
-    .describe(
-      'whose events: a name; main: of the handlers without one; all. Verbs for many need it where there are any',
-    ),
+  resource: optional(
+    text.regex(RESOURCE, 'must be media:ID or channel:ID, or else as the list of events shows it'),
+    'media:ID or channel:ID',
+  ),
+  subscriber: optional(
+    text.regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be main, all or the name of a subscriber'),
+    'whose events: a name; main: of the handlers without one; all. Verbs for many need it where there are any',
+  ),
   webhook: text.optional(),
-  since: momentText.optional().describe(`happened then or later: ${MOMENTS}`),
-  until: momentText.optional().describe('happened before then'),
-  q: text.optional().describe('a text in the body, or the id of its request'),
-  error: z
-    .string()
-    .min(1)
-    .max(300)
-    .optional()
-    .describe('the first line of its last error, in which * stands for anything'),
+  since: optional(momentText, `happened then or later: ${MOMENTS}`),
+  until: optional(momentText, 'happened before then'),
+  q: optional(text, 'a text in the body, or the id of its request'),
+  error: optional(upTo(300), 'the first line of its last error, in which * stands for anything'),
 } as const;
 
 type Filters = z.output<z.ZodObject<typeof filterShape>>;
@@ -67,17 +61,6 @@ export function filterIn(given: Filters): EventFilter {
   return { ...given, subscriber, kind: kind && (kindsMeant(kind) ?? kind) };
 }
 
-/**
- * The filter of a verb for many events. Where there are subscribers, it must say whose: a replay for a search index is not to mail again.
- * @throws RefusedError 400 that names the subscribers
- */
-export async function bulkFilterIn({ store }: Inspected, verb: Verb, given: Filters): Promise<EventFilter> {
-  const [, ...names] = await store.queue.subscriberNames();
-  if (given.subscriber === undefined && names.length > 0)
-    throw new RefusedError(400, `say whose events: subscriber must be main, ${names.join(', ')} or all`);
-  return verb === 'replay' ? toReplay(filterIn(given)) : filterIn(given);
-}
-
 /** How many events of the same resource are shown on either side of one. */
 const NEIGHBOURS = 5;
 
@@ -88,7 +71,7 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
 }
 
 /** One event with all that belongs to it, and the events around it. */
-export async function event({ store }: Inspected, id: string) {
+export async function event({ store }: Inspected, { id }: { readonly id: string }) {
   const [found, timeline] = await Promise.all([
     wholeEventJson(store, id),
     store.queue.timeline({ id, each: NEIGHBOURS }),

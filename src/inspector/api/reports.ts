@@ -35,16 +35,14 @@ export const channelsQuery = z.object({
 const PREFIX = 'channel:';
 
 /** Live channels, the latest change of state first; `next` is the `after` of the next page. */
-export async function channelList(
-  { store }: Inspected,
-  { state, after, limit }: z.output<typeof channelsQuery>,
-) {
+export async function channelList({ store }: Inspected, asked: z.output<typeof channelsQuery>) {
+  const { state, after, limit } = asked;
   const found = await store.reports.channels({ state, after: after && `${PREFIX}${after}`, limit });
   const list = found.channels.map(({ resource, siteId, since, event, state: now }) => ({
     channel_id: resource.slice(PREFIX.length),
     site_id: siteId,
     state: now,
-    since: since === 0 ? null : iso(since),
+    since: isoOrNull(since || undefined),
     event,
   }));
   const next = list.length < limit ? null : (list.at(-1)?.channel_id ?? null);

@@ -1,6 +1,6 @@
 import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
-import { slotOf } from '../../notification/kinds.ts';
+import { kindNames, slotOf } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Instance, Overview, Subscriber, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
@@ -58,6 +58,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     disk: store.size(),
     late: store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
     all: store.reports.instances(),
+    work: store.reports.atWork(),
   });
   // This one lives, even if it cannot write.
   const isHere = ({ name, state }: Instance) => name === instance && state === 'away';
@@ -65,7 +66,6 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
   const isHeld = ({ instance: of, since }: (typeof late)[number]) =>
     lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt <= since);
   const names = Object.keys(overview.subscribers);
-  const haveCrashed = lives.some(({ state, leftAt }) => state !== 'live' && leftAt === undefined);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
   return {
     ...found,
@@ -77,7 +77,6 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     instance,
     lives,
     held: late.filter(isHeld), // leases of a process that has gone run out by themselves
-    work: haveCrashed ? await store.reports.atWork() : [],
     amiss: (await Promise.all(names.map((name) => skippedAmiss(store, name, lives)))).flat(),
     hour: figuresOf(hour),
     recent: figuresOf(recent),
@@ -225,8 +224,9 @@ async function skippedAmiss(store: EventStore, subscriber: string, all: readonly
   const has = (kind: string) => (one: Instance) =>
     one.kinds.includes(ofSubscriber(slotOf({ kind }), subscriber));
   const living = lives.filter(({ state }) => state === 'live');
-  const own = living.flatMap(({ kinds }) => kinds).filter((slot) => subscriberOf(slot) === subscriber);
-  const uneven = own.flatMap((slot) => slot.split('@')[0] ?? []).filter((kind) => !lives.every(has(kind)));
+  const uneven = [...kindNames, 'unknown'].filter(
+    (kind) => living.some(has(kind)) && !lives.every(has(kind)),
+  );
   if (uneven.length === 0) return [];
   const sums = await store.reports.stats({ since: (living[0]?.now ?? 0) - HOUR_MS, by: 'kind' });
   const kinds = uneven.filter((kind) => sums.some((sum) => sum.name === kind && sum.result === 'skipped'));

@@ -4,11 +4,10 @@ import { messageOf } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { BulkOptions, EventFilter } from '../../store/event-store.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { RefusedError } from '../guard/refuse.ts';
 
 export type Verb = 'replay' | 'dismiss';
-
-type Parts = Pick<AdminNeeds, 'store' | 'wake' | 'log' | 'clock'>;
 
 /** What somebody wants done with events. */
 export interface Change {
@@ -16,24 +15,25 @@ export interface Change {
   /** of a dismissal, which must have one */
   readonly reason?: string | undefined;
   /** of a replay */
-  readonly resetSteps?: boolean;
+  readonly reset_steps?: boolean | undefined;
 }
 
 /** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
-function change({ store, wake }: Parts, filter: EventFilter, wanted: Change, options: BulkOptions = {}) {
-  const { verb, reason = '', resetSteps } = wanted;
+function change({ store, wake }: AdminNeeds, filter: EventFilter, wanted: Change, options: BulkOptions = {}) {
+  const { verb, reason = '', reset_steps: resetSteps } = wanted;
   if (verb === 'replay') return store.queue.replay(filter, { ...options, resetSteps, onReady: wake });
   return store.queue.dismiss(filter, reason, options);
 }
 
 /** Replays or dismisses one event. @returns its id, and that one was changed */
-export async function changeOne(parts: Parts, id: string, wanted: Change) {
+export async function changeOne(parts: AdminNeeds, { id, ...wanted }: Change & { readonly id: string }) {
   const event = await parts.store.queue.event({ id });
   if (!event) throw new RefusedError(404, 'there is no such event');
   const isReplay = wanted.verb === 'replay';
   if (isReplay && event.body === undefined)
     throw new RefusedError(409, 'its body was removed by retention: it cannot run again');
-  const { events } = await change(parts, { ids: [id] }, wanted);
+  const filter = await bulkFilter(parts.store, wanted.verb, { ids: [id] });
+  const { events } = await change(parts, filter, wanted);
   const why = isReplay ? 'it runs without a replay' : 'what is pending or dead can be dismissed';
   if (events === 0) throw new RefusedError(409, `it is ${event.status} now: ${why}`);
   return isReplay ? { id, replayed: events } : { id, dismissed: events };
@@ -43,7 +43,7 @@ export async function changeOne(parts: Parts, id: string, wanted: Change) {
 const STEPS = 5;
 
 /** How many events a verb would change, of all or of the newest 100,000. */
-export async function countFor(verb: Verb, { store }: Pick<Parts, 'store'>, filter: EventFilter) {
+export async function countFor(verb: Verb, { store }: AdminNeeds, filter: EventFilter) {
   const { replayable, dismissible, isAll } = await store.queue.tally(filter, STEPS);
   return { events: verb === 'replay' ? replayable : dismissible, isAll };
 }
@@ -72,7 +72,7 @@ export type BulkVerbs = ReturnType<typeof bulkVerbsOf>;
  * Verbs for many events, one at a time. Each goes on by itself, even if no client waits for it any more. A second request
  * with the id of the latest gets its progress and starts nothing.
  */
-export function bulkVerbsOf(parts: Parts) {
+export function bulkVerbsOf(parts: AdminNeeds) {
   let latest: Progress | undefined;
   const stopping = new AbortController();
   const { signal } = stopping;

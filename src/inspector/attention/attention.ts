@@ -18,7 +18,7 @@ export function concernsOf(known: Known): Concern[] {
   const about = (path: string, found: Found) =>
     found.map((one) => one && { path, grave: true, ...one, since: isoOrNull(one.since) });
   return [
-    ...about('./#hour', keeping(known)),
+    ...about('./#kept', keeping(known)),
     ...about('problems', handling(known)),
     ...about('./#instances', processes(known)),
     ...about('refused', comingIn(known)),

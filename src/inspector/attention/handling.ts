@@ -59,17 +59,15 @@ function noHandler(known: Known, amiss: Known['amiss'][number]): Sentence {
   const { events, kinds, since, subscriber } = amiss;
   const more = { ...filterOf(known, subscriber), ...(since && { since }) };
   const path = eventsPath({ status: 'skipped', error: 'no handler for *', ...more });
-  const flags = [
-    "--status skipped --error 'no handler for *'",
-    ...Object.entries(more).map((one) => one.join(' ')),
-  ];
+  const flags = Object.entries(more).map(([name, value]) => ` --${name} ${value}`);
+  const command = `npx hookkit events replay --status skipped --error 'no handler for *'${flags.join('')}`;
   return {
     fault: 'no_handler',
     ...(subscriber && { of: subscriber }),
     text:
       `${amiss.hasMore ? 'At least ' : ''}${plural(events, 'event was', 'events were')} skipped, as instance ${amiss.lacking} ` +
       `has no handler${ofNamed(subscriber)} for ${kinds.join(', ')}, and ${amiss.having} has one`,
-    advice: `Give all instances the same handlers, and replay the events: \`npx hookkit events replay ${flags.join(' --')}\`.`,
+    advice: `Give all instances the same handlers, and replay the events: \`${command}\`.`,
     path,
     action: { label: 'Replay them', path: path.replace('events', 'events/replay') },
   };

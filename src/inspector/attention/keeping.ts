@@ -16,7 +16,6 @@ export function keeping({ now, problem, disk, recent, latest, notRecordedAt }: K
       text: `Nothing can be recorded: ${problem}`,
       advice:
         'Senders get 503, and may send again. `npx hookkit doctor` looks for the cause, and says what to do.',
-      path: './#kept',
     },
     problem === undefined &&
       now - notRecordedAt < SOON_OVER_MS && {
@@ -31,9 +30,8 @@ export function keeping({ now, problem, disk, recent, latest, notRecordedAt }: K
       grave: room === 'none',
       text: `The disk of the database has ${size(free)} left`,
       advice: 'When it is full, nothing can be recorded. Make room, or set RETENTION_DAYS.',
-      path: './#instances',
     },
-    flaw !== undefined && { ...flaw, grave: flaw.fault === 'key_gone', path: './#instances' },
+    flaw !== undefined && { ...flaw, grave: flaw.fault === 'key_gone' },
     commit > SLOW_COMMIT_MS && {
       fault: 'slow_commits',
       text: `Commits took ${duration(commit)} on average in the last 10 minutes`,

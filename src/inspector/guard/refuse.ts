@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { isUnavailable } from '../../base/errors.ts';
+import { isUnavailable, KitError } from '../../base/errors.ts';
 import { textOf } from '../../base/thrown.ts';
 
 /** A refusal, thrown by whoever answers a request. */
@@ -25,6 +25,8 @@ export function refuseFailed(log: Logger): ErrorRequestHandler {
   return (error, req, res, _next) => {
     if (res.destroyed) return;
     if (error instanceof RefusedError) return refuse(req, res, error.status, error.message);
+    if (error instanceof KitError && error.code === 'INPUT_INVALID')
+      return refuse(req, res, 400, error.message);
     const status: unknown = error?.status;
     if (typeof status === 'number' && status >= 400 && status < 500)
       return refuse(req, res, status, 'the request cannot be read');

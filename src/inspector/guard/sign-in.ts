@@ -1,19 +1,17 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import express, { type CookieOptions, type NextFunction, type Request, type Response, Router } from 'express';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import express, { type CookieOptions, type Request, type Response, Router } from 'express';
 import type { Clock } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
-import type { AdminNeeds } from '../../observer.ts';
+import type { Inspected } from '../api/endpoint.ts';
 import { type Render, rootOf } from '../pages/render.ts';
 import { guessesOf, type Right } from './guesses.ts';
 import { RefusedError, refuse } from './refuse.ts';
 
-type Guarded = Pick<AdminNeeds, 'config' | 'clock' | 'log'> & {
-  readonly token: string;
-  readonly render: Render;
-};
-
-/** Lets a session or the token pass, redirects readers to the sign-in page, and answers programs with 401. */
-export function guardToken({ token, config, clock, log, render }: Guarded): Router {
+/**
+ * Lets a session or the token pass, redirects readers to the sign-in page, and answers programs with 401. What only reads changes nothing,
+ * and gets pages without buttons.
+ */
+export function guardToken({ config, clock, log }: Inspected, token: string, render: Render): Router {
   const router = Router();
   const guess = guessesOf(tokenCheck(token, config.ADMIN_READ_TOKEN), clock, log);
   const sessions = sessionsBy(clock);
@@ -47,29 +45,24 @@ export function guardToken({ token, config, clock, log, render }: Guarded): Rout
   });
 
   router.use((req, res, next) => {
-    // A session comes first: guesses of others, even from the same address, do not shut it out.
-    const ofSession = sessions.rightOf(req.headers.cookie);
-    if (ofSession) return admit(ofSession, req, res, next);
     const token = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
-    const isPage =
-      !req.path.startsWith('/api/') && req.path !== '/metrics' && /^(GET|HEAD)$/.test(req.method);
+    const isReading = /^(GET|HEAD)$/.test(req.method);
+    // A session comes first: guesses of others, even from the same address, do not shut it out.
+    const right = sessions.rightOf(req.headers.cookie) ?? (token && check(req, res, token));
+    if (right) {
+      res.locals.mayOnlyRead = right === 'read';
+      if (right === 'change' || isReading) return next('router');
+      return refuse(req, res, 403, 'the token only reads (ADMIN_READ_TOKEN): a change needs ADMIN_TOKEN');
+    }
+    const isPage = isReading && !req.path.startsWith('/api/') && req.path !== '/metrics';
     if (token === undefined && isPage && req.accepts(['json', 'html']) === 'html') {
       const query = req.originalUrl === '/' ? '' : `?${new URLSearchParams({ to: req.originalUrl })}`;
       return res.redirect(303, `${rootOf(req)}sign-in${query}`);
     }
-    const right = token === undefined ? undefined : check(req, res, token);
-    if (right) return admit(right, req, res, next);
     res.set('WWW-Authenticate', 'Bearer');
     refuse(req, res, 401, 'ADMIN_TOKEN is needed: as a Bearer token, or sign in at /sign-in');
   });
   return router;
-}
-
-/** Lets a request pass. Who may read changes nothing, and pages have no buttons for them. */
-function admit(right: Right, req: Request, res: Response, next: NextFunction): void {
-  res.locals.mayOnlyRead = right === 'read';
-  if (right === 'change' || req.method === 'GET' || req.method === 'HEAD') next('router');
-  else refuse(req, res, 403, 'the token only reads (ADMIN_READ_TOKEN): a change needs ADMIN_TOKEN');
 }
 
 /** The page to go on to: a path of this listener, whatever a link to the sign-in page says; the overview without one. */
@@ -80,9 +73,7 @@ function ownPath(to: unknown): string {
 
 /** Makes a check of tokens, whose time does not depend on how much of a token is right. */
 function tokenCheck(change: string, read: string | undefined): (given: string) => Right | undefined {
-  // Digests under a random key have one length, and a client cannot choose them.
-  const key = randomBytes(32);
-  const digest = (text: string) => createHmac('sha256', key).update(text, 'utf8').digest();
+  const digest = (text: string) => hash('sha256', text, 'buffer'); // all of one length
   const [all, reading] = [digest(change), read && digest(read)];
   return (given) => {
     if (timingSafeEqual(digest(given), all)) return 'change';

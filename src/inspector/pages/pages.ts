@@ -1,54 +1,144 @@
+import { randomUUID } from 'node:crypto';
 import express, { type RequestHandler, Router } from 'express';
-import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
-import { endpointsOf } from '../api/endpoints.ts';
+import { z } from 'zod';
+import { kindNames } from '../../notification/kinds.ts';
+import { alike } from '../../store/queue/lists/problems.ts';
+import { bulkFilter } from '../../store/queue/lists/search.ts';
+import { STATUSES, toReplay, WAITING } from '../../store/stored.ts';
+import { answerTo, flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
+import { ENDPOINTS, reasonText } from '../api/endpoints.ts';
+import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
 import { channelList, channelsQuery, problemList, quarantine, refusals } from '../api/reports.ts';
+import { countFor, type Verb } from '../api/verbs.ts';
 import { webhooks } from '../api/webhooks.ts';
 import { stats } from '../attention/attention.ts';
-import { bulkPage, changeMany, eventPage, eventsPage } from './events-page.ts';
-import { type Page, type Render, rootOf } from './render.ts';
+import { RefusedError } from '../guard/refuse.ts';
+import { type Page, type Render, rootOf, textsOf } from './render.ts';
+import { eventsPath, headlineOf } from './words.ts';
 
 /** Every page, for people. Reading works without JavaScript, and so do forms. */
 export function pagesRouter(inspected: Inspected, render: Render): Router {
   const router = Router();
-  const { store, clock, config, log, isDev } = inspected;
-  const pages: Readonly<Record<string, Page>> = {
-    '/': async () => ({ stats: await stats(inspected), webhookPath: config.WEBHOOK_PATH }),
-    '/events': eventsPage(inspected),
-    '/events/replay': bulkPage(inspected, 'replay'),
-    '/events/dismiss': bulkPage(inspected, 'dismiss'),
-    '/events/:id': eventPage(inspected),
-    '/channels': async ({ query }) => {
-      const asked = parsed(channelsQuery, query);
-      return { state: asked.state, ...(await channelList(inspected, asked)) };
-    },
-    '/problems': () => problemList(inspected),
-    '/refused': async () => ({ ...(await refusals(inspected)), kept: await quarantine(inspected) }),
-    '/webhooks': () => webhooks(inspected),
-    // Loaded when it is asked for: no start waits for what only developers use.
-    ...(isDev && {
-      '/send': async (...given) => (await import('./send-page.ts')).sendPage(inspected)(...given),
-    }),
-  };
+  const { store, clock, isDev } = inspected;
   const form = express.urlencoded({ extended: false, limit: '16kb' });
-  for (const [path, page] of Object.entries(pages)) {
-    const show: RequestHandler = async (req, res) => {
-      const at = path.split('/')[1];
+  const show = (path: string, page: Page): RequestHandler => {
+    const at = path.split('/')[1];
+    return async (req, res) => {
       const [{ view = at || 'overview', ...data }, { dead, quarantined, subscribers: works }] =
-        await Promise.all([page(req, res), store.reports.overview()]);
+        await Promise.all([page(inspected, req, res), store.reports.overview()]);
       const names = Object.keys(works).map((name) => name || 'main');
       const subscribers = names.length > 1 ? names : [];
       render(res, view, { nav: { at, dead, quarantined }, subscribers, now: clock.now(), ...data });
     };
-    router.get(path, show);
-    if (path === '/send') router.post(path, form, show);
-  }
+  };
+  for (const [path, page] of Object.entries(PAGES)) router.get(path, show(path, page));
+  if (isDev) router.route('/send').all(form, show('/send', sendPage));
   for (const verb of ['replay', 'dismiss'] as const)
     router.post(`/events/${verb}`, form, changeMany(inspected, verb));
   // Forms ask endpoints, too, and the page that has the form comes again.
-  for (const endpoint of endpointsOf(inspected).filter(({ method }) => method !== 'get'))
+  for (const endpoint of ENDPOINTS.filter(({ method }) => method !== 'get'))
     router.post(endpoint.path, form, async (req, res) => {
-      await answerTo(endpoint, res, log);
+      await answerTo(endpoint, inspected, res);
       res.redirect(303, req.get('Referer') ?? rootOf(req));
     });
   return router;
 }
+
+const LIMIT = 50;
+const listQuery = z.object({
+  ...filterShape,
+  before: eventIdText.optional(),
+  /** the place up to which the list was shown first: what comes later is counted, and moves no row */
+  upto: z.coerce.number().int().min(0).optional(),
+});
+const filterNames = Object.keys(filterShape);
+
+/** The list of events with its filters; or what is wrong with them, and then nothing is searched for. */
+const eventsPage: Page = async (inspected, { query }, res) => {
+  const shown = { given: textsOf(query, filterNames), statuses: STATUSES, waiting: WAITING, kindNames };
+  const list = await listed(inspected, query).catch((error) => {
+    if (!(error instanceof RefusedError)) throw error;
+    res.status(error.status);
+    return { mistake: error.message };
+  });
+  return { ...shown, ...list };
+};
+
+async function listed(inspected: Inspected, query: object) {
+  const { before, upto, ...filters } = parsed(listQuery, query);
+  const { store } = inspected;
+  const filter = filterIn(filters);
+  const upTo = upto ?? (await store.queue.lastSeq());
+  const [list, matching, fresh] = await Promise.all([
+    events(inspected, filter, { after: before, limit: LIMIT, upTo }),
+    store.queue.tally(filter, 1),
+    store.queue.tally({ ...filter, newerThan: upTo }, 1),
+  ]);
+  // If the page is not full, there are more events to search, but not necessarily more that match.
+  const isCutOff = list.next !== null && list.events.length < LIMIT;
+  return { ...list, matching, fresh, filter, before, upTo, isCutOff };
+}
+
+/** One event with its attempts, steps and timeline. */
+const eventPage: Page = async (inspected, req) => {
+  const found = await event(inspected, parsed(z.object({ id: eventIdText }), req.params));
+  const history = found.history.toReversed();
+  const isOver = found.status !== 'pending' && found.status !== 'running';
+  return {
+    view: 'event',
+    event: found,
+    // Those that ended alike together, the last first: in ids, numbers and times their first lines may differ.
+    attempts: [
+      ...Map.groupBy(history, (one) => `${one.outcome} ${alike(headlineOf(one.error ?? ''))}`).values(),
+    ],
+    canReplay: found.body !== null && (isOver || found.next_attempt_at !== null),
+    canDismiss: found.status === 'pending' || found.status === 'dead',
+  };
+};
+
+const bulkQuery = z.object({ ...filterShape, id: z.uuid().optional() });
+const bulkForm = bulkQuery.extend({ id: z.uuid(), reset_steps: flag, reason: reasonText.optional() });
+
+/** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
+function bulkPage(verb: Verb): Page {
+  return async (inspected, req) => {
+    const texts = textsOf(req.query, filterNames);
+    const { id, ...filters } = parsed(bulkQuery, req.query);
+    const meant = verb === 'replay' ? toReplay(filterIn(filters)) : filterIn(filters);
+    const given = { ...texts, ...(meant.waiting && { waiting: meant.waiting }) };
+    const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(texts) };
+    if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.progress(id) };
+    // The id makes one of a button that is pressed twice.
+    const counted = await countFor(verb, inspected, meant);
+    return { view: 'bulk', ...shown, ...counted, id: randomUUID() };
+  };
+}
+
+/** Begins what `bulkPage` has shown, and leads to its progress. */
+function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
+  return async (req, res) => {
+    const { id, reset_steps, reason, ...filters } = inputOf(bulkForm, req);
+    const filter = await bulkFilter(inspected.store, verb, filterIn(filters), filters.subscriber);
+    inspected.verbs.start(filter, { verb, reset_steps, reason }, id);
+    logDone(inspected.log, req, { id });
+    const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
+    res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);
+  };
+}
+
+const PAGES: Readonly<Record<string, Page>> = {
+  '/': async (inspected) => ({ stats: await stats(inspected), webhookPath: inspected.config.WEBHOOK_PATH }),
+  '/events': eventsPage,
+  '/events/replay': bulkPage('replay'),
+  '/events/dismiss': bulkPage('dismiss'),
+  '/events/:id': eventPage,
+  '/channels': async (inspected, { query }) => {
+    const asked = parsed(channelsQuery, query);
+    return { state: asked.state, ...(await channelList(inspected, asked)) };
+  },
+  '/problems': problemList,
+  '/refused': async (inspected) => ({ ...(await refusals(inspected)), kept: await quarantine(inspected) }),
+  '/webhooks': webhooks,
+};
+/** Loaded when it is asked for: no start waits for what only developers use. */
+const sendPage: Page = async (...given) => (await import('./send-page.ts')).sendPage(...given);

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Request, Response } from 'express';
 import { visible } from '../../base/text.ts';
+import type { Inspected } from '../api/endpoint.ts';
 import * as words from './words.ts';
 
 /** Makes a page: the values that its view needs, and the name of the view where that is not the first part of the path. */
-export type Page = (
-  req: Request,
-  res: Response,
-) => Promise<{ readonly view?: string; readonly [name: string]: unknown }>;
+export type Page = (inspected: Inspected, req: Request, res: Response) => Promise<PageData>;
+type PageData = { readonly view?: string; readonly [name: string]: unknown };
 
 /** The texts of a query or form as they were given, without empty ones, to fill forms and links. */
 export function textsOf(given: object, names: readonly string[]): Record<string, string> {

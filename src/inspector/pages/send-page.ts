@@ -5,7 +5,7 @@ import { KINDS, type Kind, kindNames } from '../../notification/kinds.ts';
 import { webhookOf } from '../../replay/compose.ts';
 import { refusalReasonOf, storedKeys, wordOf } from '../../replay/receiver-client.ts';
 import { sendNotification } from '../../replay/send-one.ts';
-import { type Inspected, inputOf } from '../api/endpoint.ts';
+import { inputOf } from '../api/endpoint.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Page } from './render.ts';
 
@@ -15,27 +15,23 @@ const SITE = 'devSite1';
 const input = z.object({ kind: z.enum(kindNames).default('media_available'), body: z.string().optional() });
 
 /** A payload of a kind to change, or the answer of the public listener to one that was posted here: it is signed as the provider does. */
-export function sendPage({ store, config, clock, port }: Inspected): Page {
+export const sendPage: Page = async ({ store, config, clock, port }, req) => {
   const to = new URL(`http://127.0.0.1:${port}${config.WEBHOOK_PATH}`);
-  return async (req) => {
-    const { kind, body: given } = inputOf(input, req);
-    const keys = storedKeys(await store.secrets.all(), {
-      fallback: config.WEBHOOK_SECRET,
-      now: clock.now(),
-    });
-    const usual = keys.webhooks.at(-1) ?? 'webhook1';
-    const text = given?.replaceAll('\r\n', '\n') ?? sampleOf(kind, usual, clock.now()); // forms send CRLF
-    const shown = { to, kind, kindNames, text };
-    if (req.method !== 'POST') return shown;
-    const body = Buffer.from(text);
-    // What names no webhook of ours is refused, whatever signs it.
-    const key = keys.keyFor(webhookOf(body) ?? usual) ?? keys.keyFor(usual);
-    if (!key) throw new RefusedError(409, 'no live secret is stored, and WEBHOOK_SECRET is not set');
-    const { answer } = await sendNotification(body, { to, key, bodyLimit: config.BODY_LIMIT });
-    const { id } = Object(answer.status === 200 ? jsonOf(answer.body) : undefined);
-    return { ...shown, answer: { id, word: wordOf(answer), reason: refusalReasonOf(answer) } };
-  };
-}
+  const { kind, body: given } = inputOf(input, req);
+  const now = clock.now();
+  const keys = storedKeys(await store.secrets.all(), { fallback: config.WEBHOOK_SECRET, now });
+  const usual = keys.webhooks.at(-1) ?? 'webhook1';
+  const text = given?.replaceAll('\r\n', '\n') ?? sampleOf(kind, usual, now); // forms send CRLF
+  const shown = { to, kind, kindNames, text };
+  if (req.method !== 'POST') return shown;
+  const body = Buffer.from(text);
+  // What names no webhook of ours is refused, whatever signs it.
+  const key = keys.keyFor(webhookOf(body) ?? usual) ?? keys.keyFor(usual);
+  if (!key) throw new RefusedError(409, 'no live secret is stored, and WEBHOOK_SECRET is not set');
+  const { answer } = await sendNotification(body, { to, key, bodyLimit: config.BODY_LIMIT });
+  const { id } = Object(answer.status === 200 ? jsonOf(answer.body) : undefined);
+  return { ...shown, answer: { id, word: wordOf(answer), reason: refusalReasonOf(answer) } };
+};
 
 function sampleOf(kind: Kind, webhook_id: string, now: number): string {
   const ids = KINDS[kind].ids.map((name) => [name, name.replace('_id', '001')]);

@@ -23,7 +23,6 @@ const LONGEST_TEXT = 4000;
 const ACTIVE = /[@#~]|:(?=\/\/)|\](?=\()|www\d*(?=\.)/gi;
 
 type Found = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'>;
-type Keep = (alerts: Alerts) => unknown;
 
 /**
  * Posts what is grave to ALERT_URL when it begins and when it is over: one process for all, by a lease in the store, which has what was
@@ -39,7 +38,12 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
   let why = 'no answer';
 
   /** Follows the faults, and posts if something is new or over. @param now by the clock that the times of `before` are of */
-  const tell = async (before: Alerts, found: readonly Found[], now: number, keep: Keep) => {
+  const tell = async (
+    before: Alerts,
+    found: readonly Found[],
+    now: number,
+    keep: (alerts: Alerts) => unknown,
+  ) => {
     const faults = followed(before.faults, found, now);
     const due = faults.filter((one) => !one.isPosted || isOver(one));
     const isDue = due.length > 0 && Math.abs(now - before.postedAt) >= BETWEEN_MS;
@@ -51,21 +55,19 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
     else if (error && !ended.signal.aborted)
       log.warn({ error }, 'an alert was not posted; trying again in a minute');
   };
-  const forAll = async () => {
-    const held = await store.reports.holdAlerts({ by });
-    const { concerns } = held ? await stats({ store, config, clock, watch }) : { concerns: [] };
-    missed = 0;
-    if (!held) return;
-    const grave = concerns.filter((concern) => concern.grave);
-    await tell(held, grave, held.now, (alerts) => store.reports.holdAlerts({ by, alerts }));
-  };
   // The first one at once: the first event may end the process.
   const stopForAll = repeat(clock, 0, async () => {
-    await forAll().catch((error) => {
+    try {
+      const held = await store.reports.holdAlerts({ by });
+      const { concerns } = held ? await stats({ store, config, clock, watch }) : { concerns: [] };
+      missed = 0;
+      const grave = concerns.filter((concern) => concern.grave);
+      if (held) await tell(held, grave, held.now, (alerts) => store.reports.holdAlerts({ by, alerts }));
+    } catch (error) {
       why = messageOf(error);
       if (!isUnavailable(error) && !ended.signal.aborted)
         log.error({ error: why }, 'cannot look at what needs attention');
-    });
+    }
     return ROUND_MS;
   });
   // It has rounds of its own, as the store may not answer for long.

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as prom from 'prom-client';
-import type { HandlerRun } from '../../observer.ts';
-import { type Result, results } from './request-results.ts';
+import { results } from './request-results.ts';
 
 // The package as a whole brings OpenTelemetry, a cluster and HTTP clients with it, and doubles the time that all else of the
 // inspector takes to load.
@@ -19,37 +18,24 @@ const RUN = 'Time of each run of a handler, by kind, outcome and subscriber.';
 const COMMIT = 'Time of each commit of the store; the writes of one moment share a commit.';
 
 /** The metrics that change with each request, run and commit. */
-export class Metrics {
-  readonly registry = new Registry();
-  readonly #notifications = new Counter({
+export function metricsOf() {
+  const registry = new Registry();
+  const registers = [registry];
+  const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
+    new Histogram({ name, help, buckets, labelNames, registers });
+  const notifications = new Counter({
     name: 'webhook_notifications_total',
     help: 'Requests on the webhook path: accepted, duplicate, or the reason of the refusal.',
     labelNames: ['result'],
-    registers: [this.registry],
+    registers,
   });
-  readonly #ack = this.#histogram('webhook_ack_seconds', ACK, FAST);
-  readonly #handler = this.#histogram('webhook_handler_seconds', RUN, SLOW, 'kind', 'outcome', 'subscriber');
-  readonly #commit = this.#histogram('webhook_store_commit_seconds', COMMIT, FAST);
-
-  constructor() {
-    // rate() does not see the first rise of a counter that does not exist before it.
-    for (const result of results) this.#notifications.inc({ result }, 0);
-  }
-
-  answered(result: Result, ms: number): void {
-    this.#notifications.inc({ result });
-    if (result === 'accepted' || result === 'duplicate') this.#ack.observe(ms / 1000);
-  }
-
-  ran({ kind, outcome, subscriber, ms }: HandlerRun): void {
-    this.#handler.observe({ kind, outcome, ...(subscriber && { subscriber }) }, ms / 1000);
-  }
-
-  committed(ms: number): void {
-    this.#commit.observe(ms / 1000);
-  }
-
-  #histogram(name: string, help: string, buckets: number[], ...labelNames: string[]) {
-    return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] });
-  }
+  // rate() does not see the first rise of a counter that does not exist before it.
+  for (const result of results) notifications.inc({ result }, 0);
+  return {
+    registry,
+    notifications,
+    ack: histogram('webhook_ack_seconds', ACK, FAST),
+    handler: histogram('webhook_handler_seconds', RUN, SLOW, 'kind', 'outcome', 'subscriber'),
+    commit: histogram('webhook_store_commit_seconds', COMMIT, FAST),
+  };
 }

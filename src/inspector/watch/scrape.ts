@@ -18,7 +18,7 @@ const FAULT = 'What needs attention, as the overview says it: 1 while it does.';
  * what it says is left out: a former number would look like the present one.
  */
 export async function scrape(inspected: Inspected): Promise<string> {
-  const { watch, clock, log } = inspected;
+  const { watch, clock, log, droppedLogLines } = inspected;
   const asked = stats(inspected).catch((error) => {
     if (!isUnavailable(error))
       log.error({ error: messageOf(error), path: '/metrics' }, 'admin request failed');
@@ -38,7 +38,7 @@ export async function scrape(inspected: Inspected): Promise<string> {
   const { user, system } = process.cpuUsage();
   count('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
   gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
-  count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', watch.droppedLogLines());
+  count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', droppedLogLines());
   gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', known ? 1 : 0);
   if (known) {
     const { oldest_pending_at: oldest, disk } = known;

@@ -6,7 +6,7 @@ import { slotOf } from '../../notification/kinds.ts';
 import type { Answered, HandlerRun, Observer, ReportNeeds } from '../../observer.ts';
 import { SHUTTING_DOWN } from '../../receiver/verdict.ts';
 import type { Refusals, Stat } from '../../store/event-store.ts';
-import { Metrics } from './metrics.ts';
+import { metricsOf } from './metrics.ts';
 import { isRejection, type RejectionResult, rejectionResultOf, resultOf } from './request-results.ts';
 
 /**
@@ -36,41 +36,43 @@ const PATIENCE_MS = 1000;
 const MOST_GROUPS = 1000;
 const KEPT_REJECTIONS = 200;
 
+/** What was counted and is not stored yet. `counted` is by minute, kind and result; `accepted` says when the last of each webhook was. */
+const nothing = () => ({
+  counted: new Map<string, Counted>(),
+  refused: new Map<string, Refused>(),
+  accepted: new Map<string, number>(),
+});
+
 /** The inspector's own observations. The store gets what it counts; all else is lost when the process ends. */
 export class Watch implements Observer {
-  readonly metrics = new Metrics();
-  readonly startedAt: number;
-  readonly droppedLogLines: () => number;
+  readonly metrics = metricsOf();
   /** how many requests were answered and handlers have run */
   changes = 0;
   /** the last refused requests, newest first, and when they came */
   rejections: readonly { at: number; result: RejectionResult; answer: Answered }[] = [];
   readonly #clock: Clock;
-  /** not stored yet, by minute, kind and result */
-  readonly #counted = new Map<string, Counted>();
-  readonly #refused = new Map<string, Refused>();
-  /** webhooks of which something was accepted since the last report, and when the last of it was */
-  readonly #accepted = new Map<string, number>();
+  readonly #startedAt: number;
+  #unreported = nothing();
   /** webhooks with a stored secret, some seconds ago */
   #ours: ReadonlySet<string> = new Set();
   #needs: ReportNeeds | undefined;
   #reported = Promise.resolve();
 
-  constructor(clock: Clock, droppedLogLines = () => 0) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.droppedLogLines = droppedLogLines;
-    this.startedAt = clock.now();
+    this.#startedAt = clock.now();
   }
 
   answered(answer: Answered): void {
     const now = this.#clock.now();
     this.changes++;
     const result = resultOf(answer);
-    this.metrics.answered(result, answer.ms);
+    this.metrics.notifications.inc({ result });
     if (answer.recorded) {
+      this.metrics.ack.observe(answer.ms / 1000);
       // Senders may name any kind, and each would have rows of its own.
       this.#count(answer.recorded.status, answer.ms, slotOf(answer));
-      this.#accepted.set(answer.webhookId, now);
+      this.#unreported.accepted.set(answer.webhookId, now);
     } else if (isRejection(result)) {
       const { webhookId, refusal } = answer;
       // Why it could not be verified, whatever it was told.
@@ -85,17 +87,16 @@ export class Watch implements Observer {
     }
   }
 
-  ran(run: HandlerRun): void {
+  ran({ outcome, status, ms, kind, subscriber }: HandlerRun): void {
     this.changes++;
-    this.metrics.ran(run);
+    this.metrics.handler.observe({ kind, outcome, ...(subscriber && { subscriber }) }, ms / 1000);
     // It comes back, and has neither ended nor failed.
-    if (run.outcome === 'retry' || run.outcome === 'elsewhere') return;
-    const { status, ms, kind, subscriber } = run;
+    if (outcome === 'retry' || outcome === 'elsewhere') return;
     this.#count(status === 'handled' || status === 'skipped' ? status : 'failed', ms, kind, subscriber);
   }
 
   committed(ms: number): void {
-    this.metrics.committed(ms);
+    this.metrics.commit.observe(ms / 1000);
     this.#count('commit', ms);
   }
 
@@ -103,20 +104,20 @@ export class Watch implements Observer {
   keepReporting(needs: ReportNeeds): () => Promise<void> {
     const { store, config, clock, log } = needs;
     this.#needs = needs;
-    void this.#report(needs); // at once: the first event may end the process, and others are to know which handlers it has
+    void this.#report(); // at once: the first event may end the process, and others are to know which handlers it has
     const stop = repeat(clock, 0, async () => {
       this.#count('busy', 100 * store.busy());
       const overview = await store.reports.overview().catch(() => undefined); // the report that follows says why
       if (overview) this.#count('backlog', overview.pending);
       const secrets = await store.secrets.all().catch(() => undefined); // under another key, those of before count
       if (secrets) this.#ours = new Set(secrets.map(({ webhookId }) => webhookId));
-      await this.#report(needs);
+      await this.#report();
       return EVERY_MS;
     });
     return async () => {
       stop();
-      const left = this.#report(needs)
-        .then(() => store.reports.leave({ name: config.INSTANCE_NAME, startedAt: this.startedAt }))
+      const left = this.#report()
+        .then(() => store.reports.leave({ name: config.INSTANCE_NAME, startedAt: this.#startedAt }))
         .catch((error) => log.warn({ error: messageOf(error) }, 'the stop could not be reported'));
       await within(clock, PATIENCE_MS, left);
     };
@@ -124,31 +125,33 @@ export class Watch implements Observer {
 
   /** Stores what was counted so far: whoever reads the statistics asks for this first. */
   async report(): Promise<void> {
-    if (this.#needs) await within(this.#clock, PATIENCE_MS, this.#report(this.#needs));
+    await within(this.#clock, PATIENCE_MS, this.#report());
   }
 
   /** One report after the other, so that none says that a process lives which has left. */
-  #report(needs: ReportNeeds): Promise<void> {
-    this.#reported = this.#reported.then(() => this.#store(needs));
+  #report(): Promise<void> {
+    this.#reported = this.#reported.then(() => this.#needs && this.#store(this.#needs));
     return this.#reported;
   }
 
   /** What the store does not take is reported with the next. */
   async #store({ store, config, log, kinds, running }: ReportNeeds): Promise<void> {
-    const [stats, refusals] = [[...this.#counted.values()], [...this.#refused.values()]];
-    const accepted = new Map(this.#accepted);
-    for (const one of [this.#counted, this.#refused, this.#accepted]) one.clear();
-    const { startedAt } = this;
+    const taken = this.#unreported;
+    this.#unreported = nothing();
+    const { accepted } = taken;
     try {
-      const own = { name: config.INSTANCE_NAME, version: kitVersion, startedAt };
+      const own = { name: config.INSTANCE_NAME, version: kitVersion, startedAt: this.#startedAt };
       const instance = { ...own, kinds, running: running() };
-      const refused = refusals.map((one) => inRow(one, accepted.get(one.webhookId)));
-      await store.reports.report({ instance, stats, refusals: refused, accepted: [...accepted.keys()] });
+      const stats = [...taken.counted.values()];
+      const refusals = [...taken.refused.values()].map((one) => inRow(one, accepted.get(one.webhookId)));
+      await store.reports.report({ instance, stats, refusals, accepted: [...accepted.keys()] });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'statistics were not stored');
-      for (const one of stats) this.#addCounted(one);
-      for (const one of refusals) this.#addRefused(one);
-      for (const [id, at] of accepted) this.#accepted.set(id, this.#accepted.get(id) ?? at);
+      const since = this.#unreported;
+      this.#unreported = taken;
+      for (const one of since.counted.values()) this.#addCounted(one);
+      for (const one of since.refused.values()) this.#addRefused(one);
+      for (const [id, at] of since.accepted) accepted.set(id, at);
     }
   }
 
@@ -160,25 +163,22 @@ export class Watch implements Observer {
 
   #addCounted(more: Counted): void {
     const key = `${more.minute} ${more.subscriber} ${more.kind} ${more.result}`;
-    const known = this.#counted.get(key);
-    this.#counted.set(key, known ? { ...more, ...sumOf([known, more]) } : more);
+    const { counted } = this.#unreported;
+    const known = counted.get(key);
+    counted.set(key, known ? { ...more, ...sumOf([known, more]) } : more);
   }
 
+  /** @param more came after what is counted already */
   #addRefused(more: Refused): void {
     const { reason, webhookId, network } = more;
+    const { refused } = this.#unreported;
     let key = JSON.stringify([reason, webhookId, network]);
-    if (!this.#refused.has(key) && this.#refused.size >= MOST_GROUPS) {
+    if (!refused.has(key) && refused.size >= MOST_GROUPS) {
       if (!this.#ours.has(webhookId)) return;
       key = JSON.stringify([reason, webhookId]); // under the network of the last one: there may be any number of networks
     }
-    const known = this.#refused.get(key);
-    const { firstAt, lastAt, count } = known ?? { ...more, count: 0 };
-    this.#refused.set(key, {
-      ...more,
-      firstAt: Math.min(firstAt, more.firstAt),
-      lastAt: Math.max(lastAt, more.lastAt),
-      count: count + more.count,
-    });
+    const { firstAt, count } = refused.get(key) ?? { ...more, count: 0 };
+    refused.set(key, { ...more, firstAt, count: count + more.count });
   }
 }
 

@@ -1,16 +1,8 @@
 import { hash } from 'node:crypto';
 import { lastOf, nextOf } from '../../base/schedule.ts';
-import type { Origin } from '../../notification/kinds.ts';
-import { type Db, type Dialect, insert, one } from '../dialect.ts';
+import { type Db, type Dialect, one } from '../dialect.ts';
 import { IS_OWN, OF } from '../schema.ts';
-import {
-  eventId,
-  type Of,
-  ofSubscriber,
-  type ReminderChange,
-  type Scheduled,
-  type StoredEvent,
-} from '../stored.ts';
+import { eventId, type Of, ofSubscriber, type ReminderChange, type Scheduled } from '../stored.ts';
 import { inOrder, type Lane, opening } from './lanes.ts';
 import { lockingIdle, WAVE } from './reset.ts';
 
@@ -21,50 +13,21 @@ interface Reminder extends Lane {
   readonly name: string;
   readonly dueAt: number;
   readonly setAt: number;
-  /** the event that set it, its replay and its start */
-  readonly setBy?: number | undefined;
-  readonly replay?: number | undefined;
-  readonly start?: number | undefined;
+  /** the seq of the event that set it, its replay and its start */
+  readonly setBy: number | undefined;
+  readonly replay: number | undefined;
+  readonly start: number | undefined;
   /** JSON */
-  readonly data?: string | undefined;
+  readonly data: string;
+  /** now, by the clock of the database */
+  readonly now: number;
 }
-
-/** The lane of a schedule. */
-const laneOf = (name: string) => `schedule:${name}`;
 
 const COLUMNS = 'resource, name, due_at, set_at, set_by, replay, start, data';
 
-/** Ends events that reminders have become and that wait still. What runs is left alone. */
-function endingPending(d: Dialect) {
+/** Sets and forgets reminders, and ends what they have become that waits still. What runs is left alone. The caller has locked the lanes. */
+export function changingReminders(d: Dialect) {
   const lockIdle = lockingIdle(d);
-  const r = d.rows('resource text, name text');
-  const pending = `SELECT seq, origin, body, ${r.name} AS name FROM ${r.beside}events
-    WHERE ${r.is('events.resource')} AND subscriber = $subscriber AND ${IS_OWN} AND status = 'pending'`;
-  const bySeq = d.rows('seq bigint');
-  const end = `UPDATE events SET status = 'skipped', last_error = $reason, next_at = NULL, held_by = NULL, waiting = NULL,
-    ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND status = 'pending'`;
-  return async (
-    db: Db,
-    reminders: readonly Pick<Reminder, 'resource' | 'name'>[],
-    of: Timed,
-    reason: string,
-  ) => {
-    const found = await db.each<Record<'origin' | 'body' | 'name', string> & { seq: number }>(
-      pending,
-      reminders,
-      of,
-    );
-    const meant = found.filter(({ origin, body, name }) =>
-      origin === 'schedule' ? name === '' : JSON.parse(body).name === name,
-    );
-    const { idle } = await lockIdle(db, meant, of);
-    await db.each(end, idle, { now: of.now, reason });
-  };
-}
-
-/** Sets and forgets reminders of lanes that the caller has locked. */
-export function settingReminders(d: Dialect) {
-  const endPending = endingPending(d);
   const r = d.rows(
     'resource text, name text, at bigint, after_ms bigint, set_by bigint, replay int, start int, data text',
   );
@@ -74,57 +37,67 @@ export function settingReminders(d: Dialect) {
       set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data`;
   const drop = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
     AND reminders.subscriber = $subscriber`;
-  return async (db: Db, changes: readonly (Lane & ReminderChange)[], of: Timed): Promise<void> => {
-    const isSet = ({ at, afterMs }: ReminderChange) => (at ?? afterMs) !== undefined;
-    const forgotten = changes.filter((one) => !isSet(one));
-    await db.each(set, changes.filter(isSet), of);
-    await db.each(drop, forgotten, of);
-    await endPending(db, changes, of, 'forgotten');
+  const pending = `SELECT seq, origin, body, ${r.name} AS name FROM ${r.beside}events
+    WHERE ${r.is('events.resource')} AND subscriber = $subscriber AND ${IS_OWN} AND status = 'pending'`;
+  const bySeq = d.rows('seq bigint');
+  const end = `UPDATE events SET status = 'skipped', last_error = $reason, next_at = NULL, held_by = NULL, waiting = NULL,
+    ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND status = 'pending'`;
+  const isSet = ({ at, afterMs }: ReminderChange) => (at ?? afterMs) !== undefined;
+  return {
+    set,
+    async change(db: Db, changes: readonly (Lane & ReminderChange)[], of: Timed, reason = 'forgotten') {
+      await db.each(set, changes.filter(isSet), of);
+      const forgotten = changes.filter((one) => !isSet(one));
+      await db.each(drop, forgotten, of);
+      const found = await db.each<Pending>(pending, changes, of);
+      const meant = found.filter(({ origin, body, name }) =>
+        origin === 'schedule' ? name === '' : JSON.parse(body).name === name,
+      );
+      const { idle } = await lockIdle(db, meant, of);
+      await db.each(end, idle, { now: of.now, reason });
+    },
   };
 }
+
+type Pending = Readonly<Record<'origin' | 'body' | 'name', string>> & { readonly seq: number };
 
 /** How reminders and the times of schedules become events. */
 export function reminderOperations(d: Dialect) {
   const open = opening(d);
-  const endPending = endingPending(d);
+  const { set, change } = changingReminders(d);
   const due = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at LIMIT ${WAVE}`;
   const r = d.rows('resource text, name text, data text');
   const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber AND due_at <= ${d.now} AND reminders.data IS NOT DISTINCT FROM ${r.data}
-    RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}`;
-  const bySeq = d.rows('seq bigint');
-  const readSetters = `SELECT events.seq AS seq, id, site_id, webhook_id FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}`;
-  const add = insert(
-    d,
-    'events',
-    'id text, subscriber text, origin text, kind text, webhook_id text, site_id text, resource text, event_time bigint, ' +
-      'received_at bigint, body text, last_delivery_at bigint',
-    'ON CONFLICT (id) DO NOTHING',
+    AND reminders.subscriber = $subscriber AND due_at <= ${d.now} AND reminders.data = ${r.data}
+    RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}, ${d.now} AS now`;
+  const event = d.rows(
+    'id text, origin text, kind text, resource text, event_time bigint, body text, set_by bigint',
   );
-  const next = insert(
-    d,
-    'reminders',
-    'resource text, name text, due_at bigint, set_at bigint, data text',
-    `ON CONFLICT (subscriber, resource, name) DO UPDATE SET due_at = excluded.due_at, set_at = excluded.set_at, data = excluded.data
-      WHERE reminders.data <> excluded.data`,
-  );
+  const ofSetter = (what: string) => `coalesce((SELECT ${what} FROM events WHERE seq = ${event.set_by}), '')`;
+  const add = `INSERT INTO events (id, subscriber, origin, kind, webhook_id, site_id, resource, event_time, received_at, body,
+      last_delivery_at)
+    SELECT ${event.id}, $subscriber, ${event.origin}, ${event.kind}, ${ofSetter('webhook_id')}, ${ofSetter('site_id')}, ${event.resource},
+      ${event.event_time}, $now, ${event.body}, $now ${event.from} WHERE true ON CONFLICT (id) DO NOTHING`;
+  const known = `SELECT resource, data FROM reminders WHERE subscriber = $subscriber AND name = ''`;
 
-  /** Sets the next time of schedules, by the clock of the database. */
-  const setNext = async (db: Db, lanes: readonly Pick<Reminder, 'resource' | 'data'>[], now: number) => {
-    const rows = lanes.flatMap(({ resource, data = '' }) => {
-      const dueAt = nextOf(JSON.parse(data), now);
-      return dueAt === undefined ? [] : { resource, name: '', dueAt, setAt: now, data };
-    });
-    await db.each(next, rows);
+  /** The next time of a schedule, as a change of its reminder. */
+  const next = ({ resource, data }: Pick<Reminder, 'resource' | 'data'>, now: number) => {
+    return { resource, name: '', at: nextOf(JSON.parse(data), now), data };
   };
-  const clock = async (db: Db, of: { now: number }) =>
-    (await one<{ at: number }>(db, `SELECT ${d.now} AS at`, of)).at;
 
   return {
     /** Has schedules from now on. One that is there already keeps its time, unless it is to come at others. */
-    async schedule(db: Db, { list, ...of }: { list: readonly Scheduled[]; now: number }): Promise<void> {
-      const lanes = list.map(({ name, spec }) => ({ resource: laneOf(name), data: spec }));
-      await setNext(db, inOrder(lanes, 'resource'), await clock(db, of));
+    async schedule(db: Db, { list, ...of }: Timed & { list: readonly Scheduled[] }): Promise<void> {
+      const { now } = await one<Pick<Reminder, 'now'>>(db, `SELECT ${d.now} AS now`, of);
+      const before = await db.all<Pick<Reminder, 'resource' | 'data'>>(known, of);
+      const changed = list.filter(
+        ({ lane, spec }) => !before.some(({ resource, data }) => resource === lane && data === spec),
+      );
+      await db.each(
+        set,
+        changed.map(({ lane, spec }) => next({ resource: lane, data: spec }, now)),
+        of,
+      );
     },
 
     /**
@@ -132,60 +105,49 @@ export function reminderOperations(d: Dialect) {
      * the last. Only who holds its lane inserts such an event: so the lanes come first here. @returns their resources
      */
     async comeDue(db: Db, { schedules = [], ...of }: Timed & { schedules?: readonly Scheduled[] }) {
-      const { subscriber, now } = of;
-      const specs = new Map(schedules.map(({ name, spec }) => [laneOf(name), spec]));
-      const isOurs = ({ name, resource, data }: Reminder) => name !== '' || specs.get(resource) === data;
+      const isOurs = ({ name, resource, data }: Reminder) =>
+        name !== '' || schedules.some(({ lane, spec }) => lane === resource && spec === data);
       const found = (await db.all<Reminder>(due, of)).filter(isOurs);
-      await open(
-        db,
-        found.map(({ resource }) => ({ resource, receivedAt: now })),
-        subscriber,
-      );
+      const lanes = found.map(({ resource }) => ({ resource, receivedAt: of.now }));
+      await open(db, lanes, of.subscriber);
       const taken = await db.each<Reminder>(take, found, of);
-      const setBy = taken.flatMap(({ setBy: seq }) => (seq === undefined ? [] : { seq }));
-      const setters = await db.each<Setter>(readSetters, setBy);
-      const at = await clock(db, of);
-      const events = taken.map((reminder) => {
-        const setter = setters.find(({ seq }) => seq === reminder.setBy);
-        return { ...eventOf(reminder, setter, subscriber, at), receivedAt: now, lastDeliveryAt: now };
-      });
       const ticks = taken.filter(({ name }) => name === '');
-      await endPending(db, ticks, of, 'superseded');
-      await db.each(add, inOrder(events, 'id'));
-      await setNext(db, ticks, at);
+      await change(
+        db,
+        ticks.map((tick) => next(tick, tick.now)),
+        of,
+        'superseded',
+      );
+      const events = taken.map((one) => eventOf(one, of));
+      await db.each(add, inOrder(events, 'id'), of);
       return events.map(({ resource }) => resource);
     },
   };
 }
 
-type Setter = Pick<StoredEvent, 'seq' | 'id' | 'siteId' | 'webhookId'>;
-
 /** The event of a reminder, or of the last time of a schedule. */
-function eventOf(
-  { name, setAt, data = 'null', ...due }: Reminder,
-  setter: Setter | undefined,
-  subscriber: string,
-  at: number,
-) {
-  const { resource, replay, start } = due;
+function eventOf(reminder: Reminder, { subscriber }: Of) {
+  const { resource, name, setBy, replay, start, data, now } = reminder;
   const isTick = name === '';
-  const eventTime = isTick ? Math.max(due.dueAt, lastOf(JSON.parse(data), at) ?? 0) : due.dueAt;
-  const what = JSON.stringify([subscriber, resource, name, eventTime, setter?.id, replay, start]);
-  const id = ofSubscriber(eventId(eventTime, hash('sha256', what, 'buffer')), subscriber);
+  const eventTime = isTick ? Math.max(reminder.dueAt, lastOf(JSON.parse(data), now) ?? 0) : reminder.dueAt;
+  const what = JSON.stringify([subscriber, resource, name, eventTime, setBy, replay, start]);
+  const [, of, id] = /^(media|channel|schedule):(.*)$/s.exec(resource) ?? [];
   const kind = isTick ? resource : 'reminder';
-  const [, of, about] = /^(media|channel):(.*)$/s.exec(resource) ?? [];
-  const dueAt = new Date(eventTime);
-  const body = isTick
-    ? { event: kind, name: resource.replace('schedule:', ''), due_at: dueAt }
-    : {
-        event: kind,
-        ...(of && { [`${of}_id`]: about }),
-        name,
-        data: JSON.parse(data),
-        set_at: new Date(setAt),
-        due_at: dueAt,
-      };
-  const { siteId = '', webhookId = '' } = setter ?? {};
-  const origin: Origin = isTick ? 'schedule' : 'reminder';
-  return { id, subscriber, origin, kind, webhookId, siteId, resource, eventTime, body: JSON.stringify(body) };
+  const body = {
+    event: kind,
+    ...(of && !isTick && { [`${of}_id`]: id }),
+    name: name || id,
+    data: JSON.parse(data),
+    set_at: new Date(reminder.setAt),
+    due_at: new Date(eventTime),
+  };
+  return {
+    id: ofSubscriber(eventId(eventTime, hash('sha256', what, 'buffer')), subscriber),
+    origin: isTick ? 'schedule' : 'reminder',
+    kind,
+    resource,
+    eventTime,
+    body: JSON.stringify(body),
+    setBy,
+  };
 }

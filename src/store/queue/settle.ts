@@ -1,7 +1,7 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { DoneStep, Of, Settlement } from '../stored.ts';
 import { freeing, inOrder, type Lane, type LeasedLane, type LeaseKey, lockLanes, named } from './lanes.ts';
-import { settingReminders } from './reminders.ts';
+import { changingReminders } from './reminders.ts';
 
 export interface Settling extends LeaseKey, Settlement {
   /** the number of the start, and the replay that it belongs to */
@@ -73,7 +73,7 @@ export function settleOperations(d: Dialect) {
   const names = d.rows('resource text, name text');
   const dropState = `DELETE FROM state ${names.using} WHERE ${names.is('state.resource')} AND state.name = ${names.name}
     AND state.subscriber = $subscriber`;
-  const setReminders = settingReminders(d);
+  const { change } = changingReminders(d);
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
 
@@ -107,7 +107,7 @@ export function settleOperations(d: Dialect) {
       const reminders = held.flatMap(({ resource, seq, replay, attempt, reminders = [] }) =>
         reminders.map((one) => ({ ...one, resource, setBy: seq, replay, start: attempt })),
       );
-      await setReminders(db, reminders, { subscriber, now });
+      await change(db, reminders, { subscriber, now });
       const more = await free(db, held, { subscriber });
       // The attempt is there already: this settlement was sent twice, as the answer to the first was lost.
       const others = list

@@ -1,16 +1,11 @@
-import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import type { EventStore } from '../../../src/store/event-store.ts';
+import { describe, expect, test } from '@jest/globals';
 import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
-import { eventually } from '../../support/eventually.ts';
 import { tokenOf } from '../../support/hs256.ts';
-import { only, present } from '../../support/only.ts';
-import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { present } from '../../support/only.ts';
+import { startReceiver } from '../../support/receiver.ts';
 import { recordedLine } from '../../support/recorded-lines.ts';
-import { startCli } from '../../support/run-cli.ts';
-import { size } from '../../support/sizes.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -56,61 +51,24 @@ test('forgets what ctx.once has done, when told to reset steps, and keeps it oth
   expect(await store.queue.steps({ id })).toEqual([]);
 });
 
-test('runs the handlers of a subscriber for its event, and no others, when told to run it', async () => {
-  const store = await desk().store();
-  await store.queue.subscribe({ subscriber: 'search', kinds: ['media_available'] });
-  const { id } = await store.queue.record(verified({ media_id: 'm1' }));
-  await settleAll(store, HANDLED);
-  await store.queue.wake({ subscriber: 'search' });
-  const env = { HANDLERS: join(import.meta.dirname, '../handlers/subscribed.ts') };
-  const replay = ['replay', '--id', `${id}@search`, '--run', '--json'];
-  const { code, stdout } = await desk().events(replay, { env });
-  expect([code, JSON.parse(stdout)]).toEqual([0, { replayed: 0, under_way: 1, handled: 1 }]);
-  const resource = 'media:m1';
-  const values = async (subscriber: string) =>
-    (await store.queue.state({ resource, subscriber })).map(({ name }) => name);
-  expect([await values(''), await values('search')]).toEqual([[], ['indexed']]);
-  const again = await desk().events(replay, { env });
-  expect([again.code, JSON.parse(again.stdout)]).toEqual([0, { replayed: 1, handled: 1 }]);
-  const of = await store.queue.siblings({ id });
-  expect(of.map(({ subscriber, replays, attempts }) => [subscriber, replays, attempts])).toEqual([
-    ['', 0, 1],
-    ['search', 1, 2],
-  ]);
-});
-
 describe('over HTTP', () => {
-  let receiver: Receiver | undefined;
-  afterEach(async () => {
-    await receiver?.close();
-    receiver = undefined;
-  });
-
-  async function listen(answer?: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
-    receiver = await startReceiver(answer);
-    return receiver;
-  }
-
-  test('send sends exactly the file under the secret of its webhook', async () => {
+  test('send sends exactly the file under the secret of its webhook, and signs for the one whose secret is the newest, when none is named', async () => {
     const store = await desk().store();
-    await store.secrets.add('first001', 'the-secret-of-the-first-webhook');
-    await store.secrets.add('second01', SECRET);
-    const { url, received } = await listen();
-    const body = '{ "event": "media_renamed",\n  "webhook_id": "second01" }';
-    const file = desk().write('body.json', body);
-    expect(await desk().events(['send', '--body', file, '--to', url])).toMatchObject({ code: 0 });
-    expect(received).toMatchObject([{ text: body, token: tokenOf(body, SECRET) }]);
-  });
-
-  test('send signs for the webhook whose secret is the newest, when several have one and no webhook is named', async () => {
-    const store = await desk().store();
-    await store.secrets.add('first001', 'the-secret-of-a-dev-that-was-killed');
-    await store.secrets.add('second01', SECRET);
-    const { url, received } = await listen();
-    const one = ['--kind', 'media_created', '--media', 'm', '--to', url];
-    expect(await desk().events(['send', ...one])).toMatchObject({ code: 0 });
-    expect(received).toMatchObject([{ body: { webhook_id: 'second01' } }]);
-    expect(received[0]?.token).toBe(tokenOf(received[0]?.text ?? '', SECRET));
+    await store.secrets.add('first001', SECRET);
+    await store.secrets.add('second01', 'the-secret-of-the-second-webhook');
+    const { url, received } = await startReceiver();
+    const text = '{ "event": "media_renamed",\n  "webhook_id": "first001" }';
+    const file = desk().write('body.json', text);
+    for (const one of [
+      ['--body', file],
+      ['--kind', 'media_created', '--media', 'm'],
+    ])
+      expect(await desk().events(['send', ...one, '--to', url])).toMatchObject({ code: 0 });
+    expect(received).toMatchObject([
+      { text, token: tokenOf(text, SECRET) },
+      { body: { webhook_id: 'second01' } },
+    ]);
+    expect(received[1]?.token).toBe(tokenOf(received[1]?.text ?? '', 'the-secret-of-the-second-webhook'));
   });
 
   test.each([
@@ -118,14 +76,14 @@ describe('over HTTP', () => {
     [404, 'correct the path of --to'],
     [500, 'has not refused'],
   ])('send fails, when a broken notification is answered %i, which is no refusal', async (status, why) => {
-    const { url } = await listen(() => ({ status }));
+    const { url } = await startReceiver(() => ({ status }));
     const one = ['--kind', 'media_created', '--media', 'm', '--fault', 'forged', '--to', url];
     const run = await desk().events(['send', ...one], { env: { WEBHOOK_SECRET: SECRET } });
     expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
   });
 
   test('tells broken lines with their numbers, when stdin has some, sends the rest as new with its gaps and ends with 1', async () => {
-    const { url, received, media } = await listen();
+    const { url, received, media } = await startReceiver();
     const lines = [recordedLine(0), 'garbage', '{"v":2}', '', recordedLine(4), recordedLine(5).slice(0, 50)];
     const args = ['replay', '--to', url, '--from', '-', '--as-new'];
     const run = await desk().events(args, { stdin: lines.join('\n'), env: { WEBHOOK_SECRET: SECRET } });
@@ -138,56 +96,4 @@ describe('over HTTP', () => {
     expect(last - first).toBe(4000);
     expect(last).toBeGreaterThan(Date.UTC(2026, 0, 2));
   });
-
-  test('sends nothing, when no secret is known for the webhook, and ends with 1', async () => {
-    const { url, received } = await listen();
-    const file = desk().write('r.ndjson', recordedLine(0));
-    const run = await desk().events(['replay', '--to', url, '--from', file, '--json']);
-    expect(run.code).toBe(1);
-    expect(JSON.parse(run.stdout)).toEqual({ 'no secret': 1 });
-    expect(received).toEqual([]);
-  });
 });
-
-const MANY = size({ small: 3000, full: 6000 });
-
-/** Whether the first event, which goes first everywhere, is reset, and whether it may run. */
-async function standing(store: EventStore): Promise<'not reset' | 'held' | 'ready'> {
-  const { status, nextAttemptAt } = only(
-    (await store.queue.search({ filter: {}, stretch: { limit: 1 }, order: 'oldest' })).events,
-  );
-  if (status !== 'pending') return 'not reset';
-  return nextAttemptAt === undefined ? 'ready' : 'held';
-}
-
-/** Starts a replay of everything, and gives it a signal once its first event stands so. */
-async function replayUntil(wanted: 'held' | 'ready', signal: NodeJS.Signals) {
-  const store = await desk().store();
-  const { directory: cwd, env } = desk();
-  const run = startCli(['events', 'replay', '--all'], { env, cwd });
-  await eventually(`it is ${wanted}`, async () => (await standing(store)) === wanted);
-  run.kill(signal);
-  const ended = await run.ended;
-  const events = await eventsIn(store, {}, MANY);
-  const pending = events.filter(({ status }) => status === 'pending');
-  const ready = pending.filter(({ nextAttemptAt }) => nextAttemptAt === undefined);
-  return { store, ...ended, pending: pending.length, ready: ready.length };
-}
-
-test.each(['held', 'ready'] as const)(
-  'a replay in rounds loses nothing, if killed while events are %s',
-  async (wanted) => {
-    await desk().fill(MANY, 50);
-    const { store, pending, ready } = await replayUntil(wanted, 'SIGKILL');
-    expect([pending % 500, ready % 500]).toEqual([0, 0]); // whole steps only
-    if (wanted === 'held') expect(ready).toBe(0);
-    else expect(pending).toBe(MANY);
-    expect(ready).toBeLessThan(MANY);
-    const { stdout } = await desk().events(['replay', '--all', '--json']);
-    const underWay = ready > 0 ? { under_way: ready } : {};
-    expect(JSON.parse(stdout)).toEqual({ replayed: MANY - ready, ...underWay });
-    const events = await eventsIn(store, {}, MANY);
-    expect(events.every(({ replays }) => replays === 1)).toBe(true);
-    expect(events.every(({ nextAttemptAt }) => nextAttemptAt === undefined)).toBe(true);
-  },
-);

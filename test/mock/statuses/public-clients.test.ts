@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto';
 import generator, { type Entity } from 'megalodon';
@@ -8,11 +7,10 @@ import { api, at, DAY, useApi } from './support.ts';
 useApi();
 const client = (accessToken = 'alice-rw') => createRestAPIClient({ url: api.url, accessToken }).v1;
 
-const upload = (description?: string) =>
+const upload = () =>
   createRestAPIClient({ url: api.url, accessToken: 'alice-rw' }).v2.media.create({
     file: new Blob(['not really'], { type: 'image/png' }),
     skipPolling: true,
-    ...(description !== undefined && { description }),
   });
 
 const schedule = (text: string, ms: number) =>
@@ -49,21 +47,6 @@ test('runs the whole life of a scheduled status, when all is well, from creation
   const published = await client().statuses.create({ status: 'at once' });
   const { id } = await client().accounts.verifyCredentials();
   expect(await client().accounts.$select(id).statuses.list()).toEqual([published]);
-});
-
-test('schedules media and a poll, when they are uploaded and described with masto', async () => {
-  const media = await upload('a picture');
-  expect(media.description).toBe('a picture');
-  const withMedia = await client().statuses.create({ mediaIds: [media.id], scheduledAt: at(DAY) });
-  expect(withMedia).toMatchObject({ params: { mediaIds: [media.id] }, mediaAttachments: [{ id: media.id }] });
-  const withPoll = await client().statuses.create({
-    status: 'which?',
-    poll: { options: ['a', 'b'], expiresIn: 3600, multiple: true },
-    scheduledAt: at(DAY),
-  });
-  expect(withPoll).toMatchObject({
-    params: { poll: { options: ['a', 'b'], expiresIn: 3600, multiple: true } },
-  });
 });
 
 test('signs in by itself, when it has registered, with each grant, and is refused with a wrong one', async () => {
@@ -131,16 +114,4 @@ test('runs the whole life of a scheduled status, when all is well, from creation
   });
   expect((await megalodonOf().cancelScheduledStatus('1')).data).toEqual({});
   expect((await megalodonOf().getScheduledStatuses()).data).toEqual([]);
-});
-
-test('describes a file, and publishes and deletes a status, when all is well', async () => {
-  const file = Object.assign(Readable.from(['not really']), { path: 'a.png' });
-  const { id } = (await megalodonOf().uploadMedia(file)).data;
-  const { data } = await megalodonOf().updateMedia(id, { description: 'a picture', focus: '0,1' });
-  expect(data).toMatchObject({ id, description: 'a picture', meta: { focus: { x: 0, y: 1 } } });
-  const status = (await megalodonOf().postStatus('gone soon')).data;
-  expect((await megalodonOf().getStatus(status.id)).data).toMatchObject({ content: '<p>gone soon</p>' });
-  expect((await megalodonOf().deleteStatus(status.id)).status).toBe(200);
-  const gone = { response: { status: 404, data: { error: 'Record not found' } } };
-  await expect(megalodonOf().getStatus(status.id)).rejects.toMatchObject(gone);
 });

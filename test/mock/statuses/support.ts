@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { afterEach, beforeEach } from '@jest/globals';
+import { beforeEach } from '@jest/globals';
 import express from 'express';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { Random } from '../../../src/mock/random.ts';
@@ -36,7 +36,7 @@ export async function startApi(now = NOW) {
   const clock = new VirtualClock(now);
   const baseUrl = () => url;
   const api = createStatusesApi({ clock, random: new Random(1), baseUrl });
-  const { url, close } = await listeningOn(createServer(express().use(api.router)));
+  const { url } = await listeningOn(createServer(express().use(api.router)));
 
   async function request(method: string, path: string, sent: Sent = {}): Promise<Received> {
     const headers = new Headers(sent.headers);
@@ -51,7 +51,6 @@ export async function startApi(now = NOW) {
   return {
     url,
     clock,
-    close,
     request,
     reset: () => api.reset(),
     get: (path: string, sent?: Sent) => request('GET', path, sent),
@@ -84,7 +83,6 @@ export function useApi(now = NOW): void {
   beforeEach(async () => {
     api = await startApi(now);
   });
-  afterEach(() => api.close());
 }
 
 export const LIST = '/api/v1/scheduled_statuses';

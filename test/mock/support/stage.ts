@@ -14,10 +14,7 @@ export function useStage(options: MockOptions = {}) {
     receiver = await startReceiver();
     mock = await MockProvider.start({ port: 0, clock: new VirtualClock(), seed: 1, ...options });
   });
-  afterAll(async () => {
-    await mock.close();
-    await receiver.close();
-  });
+  afterAll(() => mock.close());
   beforeEach(() => {
     mock.reset();
     receiver.received.length = 0;

@@ -76,7 +76,7 @@ function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
 /** A reminder that is set, as JSON. */
 export function reminderJson({ subscriber, resource, name, dueAt, setAt, setBy, data }: SetReminder) {
   const times = { due_at: iso(dueAt), set_at: iso(setAt), set_by: setBy };
-  return { subscriber, resource, name, ...times, data: data === undefined ? null : JSON.parse(data) };
+  return { subscriber, resource, name, ...times, data: JSON.parse(data) };
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */

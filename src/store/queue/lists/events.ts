@@ -5,19 +5,18 @@ import type { Lane, LeaseKey } from '../lanes.ts';
 import { LOOKED_AT, problemReads } from './problems.ts';
 import { reminderReads } from './reminders.ts';
 import { COLUMNS, type EventRow, eventOf, LANES, searchReads, subscriberNames } from './search.ts';
-import type { Attempt, RunningStart, StatePlace, States, StatesQuery, Subscriber } from './types.ts';
+import type { Attempt, RunningStart, StatePlace, StatesQuery, Subscriber } from './types.ts';
 
 /** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
 /** In the order of an index: after a backlog, PostgreSQL would believe that many rows match, and search the whole table for the first. */
 const isThere = (from: string) => `CASE WHEN (SELECT 1 FROM ${from} LIMIT 1) IS NULL THEN 0 ELSE 1 END`;
-const START: StatePlace = { resource: '', name: '' };
 type Id = { readonly id: string };
 
 /** What one reads of events, their steps and states. */
 export function eventReads(d: Dialect) {
   const searching = searchReads(d);
-  const event = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
+  const byIds = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
   const attempts = `SELECT a.replay, a.attempt, a.started_at, a.ms AS duration_ms, a.outcome, a.error, a.log, a.instance
     FROM attempts a JOIN events e ON e.seq = a.event WHERE e.id = $id ORDER BY a.replay, a.attempt, a.started_at`;
   const running = `SELECT l.started_at, l.until AS lease_until, l.owner AS instance
@@ -29,7 +28,7 @@ export function eventReads(d: Dialect) {
   const state = `SELECT name, value FROM state WHERE ${OF} AND resource = $resource ORDER BY name`;
   const states = `SELECT resource, name, value FROM state
     WHERE ${OF} AND resource >= $least AND resource < $most
-    AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT $limit`;
+    AND (resource, name) > ($resource, $name) ORDER BY resource, name LIMIT ${STATES_PAGE}`;
 
   const last = `(SELECT seq FROM (${d.lastSeq}) s)`;
   const free = `lanes WHERE ${OF} AND lease IS NULL ORDER BY over_limit, ready_at`;
@@ -39,20 +38,19 @@ export function eventReads(d: Dialect) {
   const reminder = `reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at`;
   const work = `SELECT ${isThere(free)} AS is_ready, ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(lost)} AS is_lost,
     ${isThere(reminder)} AS is_reminder, ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
-  const siblings = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
   const subscribers = `SELECT name, kinds, (SELECT count(*) FROM (SELECT 1 FROM events
       WHERE seq > place AND subscriber = '' LIMIT ${LOOKED_AT}) b) AS behind
     FROM subscribers WHERE place IS NOT NULL ORDER BY name`;
+
+  const eventsOf = async (db: Db, ids: readonly string[]) =>
+    (await db.all<EventRow>(byIds, { ids })).map(eventOf);
 
   return {
     ...searching,
     ...problemReads(d),
     ...reminderReads,
 
-    async event(db: Db, id: Id): Promise<StoredEvent | undefined> {
-      const [row] = await db.all<EventRow>(event, id);
-      return row && eventOf(row);
-    },
+    event: async (db: Db, { id }: Id): Promise<StoredEvent | undefined> => (await eventsOf(db, [id]))[0],
 
     /** What there may be to do for a subscriber: to claim, to wake, to recover, reminders, and to make events of its. 0 means no */
     work: (db: Db, of: Of & { readonly now: number }) =>
@@ -68,7 +66,7 @@ export function eventReads(d: Dialect) {
     async siblings(db: Db, { id }: Id): Promise<StoredEvent[]> {
       const [notification = ''] = id.split('@');
       const ids = (await subscriberNames(db)).map((name) => ofSubscriber(notification, name));
-      return (await db.all<EventRow>(siblings, { ids })).map(eventOf);
+      return await eventsOf(db, ids);
     },
 
     attempts: (db: Db, id: Id) => db.all<Attempt>(attempts, id),
@@ -77,13 +75,13 @@ export function eventReads(d: Dialect) {
 
     /** The events around one of its resource, newest event time first. */
     async timeline(db: Db, { id, each }: Id & { each: number }): Promise<StoredEvent[] | undefined> {
-      const [row] = await db.all<EventRow>(event, { id });
-      if (!row) return undefined;
-      const filter = { resource: row.resource, subscriber: row.subscriber };
+      const [event] = await eventsOf(db, [id]);
+      if (!event) return undefined;
+      const filter = { resource: event.resource, subscriber: event.subscriber };
       const stretch = { after: id, reach: each, limit: each };
       const newer = await searching.search(db, { filter, stretch, order: 'oldest' });
       const older = await searching.search(db, { filter, stretch, order: 'newest' });
-      return [...newer.events.toReversed(), eventOf(row), ...older.events];
+      return [...newer.events.toReversed(), event, ...older.events];
     },
 
     async steps(db: Db, event: Id): Promise<DoneStep[]> {
@@ -98,14 +96,8 @@ export function eventReads(d: Dialect) {
 
     state: (db: Db, lane: Lane & Of) => db.all<StateValue>(state, lane),
 
-    async states(db: Db, { subscriber, of, name, after = START }: StatesQuery): Promise<States> {
-      const params = { subscriber, least: `${of}:`, most: `${of};`, ...after, limit: STATES_PAGE };
-      const rows = await db.all<StatePlace & StateValue>(states, params);
-      const last = rows.length === STATES_PAGE ? rows.at(-1) : undefined;
-      return {
-        values: name === undefined ? rows : rows.filter((row) => row.name === name),
-        next: last && { resource: last.resource, name: last.name },
-      };
-    },
+    /** A stretch of the state of all media, or of all channels, in the order of resources and their names; nothing after the last. */
+    states: (db: Db, { subscriber, of, after = { resource: '', name: '' } }: StatesQuery) =>
+      db.all<StatePlace & StateValue>(states, { subscriber, least: `${of}:`, most: `${of};`, ...after }),
   };
 }

@@ -49,22 +49,20 @@ export function problemReads(d: Dialect) {
 
 /** Groups whose errors differ in ids, numbers and times only are one. */
 function merged(rows: readonly Group[]): Group[] {
-  const found = new Map<string, Group>();
-  for (const row of rows) {
-    const error = alike(row.error ?? '');
-    const key = JSON.stringify([row.status, row.subscriber, row.kind, row.siteId, error]);
-    const one = found.get(key) ?? { ...row, count: 0 };
-    found.set(key, {
-      ...one,
-      error,
-      count: one.count + row.count,
-      seq: Math.min(one.seq, row.seq),
-      firstAt: Math.min(one.firstAt, row.firstAt),
-      lastAt: Math.max(one.lastAt, row.lastAt),
-      nextAt: one.nextAt && row.nextAt && Math.min(one.nextAt, row.nextAt),
-    });
-  }
-  return [...found.values()].toSorted((one, other) => other.count - one.count || other.lastAt - one.lastAt);
+  const told = rows.map((row) => ({ ...row, error: alike(row.error ?? '') }));
+  const groups = Map.groupBy(told, (row) =>
+    JSON.stringify([row.status, row.subscriber, row.kind, row.siteId, row.error]),
+  );
+  const sum = (one: Group, other: Group): Group => ({
+    ...one,
+    count: one.count + other.count,
+    seq: Math.min(one.seq, other.seq),
+    firstAt: Math.min(one.firstAt, other.firstAt),
+    lastAt: Math.max(one.lastAt, other.lastAt),
+    nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),
+  });
+  const sums = [...groups.values()].map((some) => some.reduce(sum));
+  return sums.toSorted((one, other) => other.count - one.count || other.lastAt - one.lastAt);
 }
 
 /** The status of an answer, such as 503, tells errors apart; 503 ms do not. */

@@ -10,8 +10,8 @@ export interface SetReminder extends Of, Lane {
   readonly setAt: number;
   /** the id of the event that set it */
   readonly setBy: EventId;
-  /** JSON; undefined if it was set without */
-  readonly data: string | undefined;
+  /** JSON */
+  readonly data: string;
 }
 
 /** Where a stretch of the list of reminders ended. */

@@ -1,8 +1,9 @@
+import { KitError } from '../../../base/errors.ts';
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
 import { IS_OWN, READY } from '../../schema.ts';
-import type { EventId, StoredEvent } from '../../stored.ts';
+import { type EventId, type StoredEvent, subscriberOf, toReplay } from '../../stored.ts';
 import { PLACES } from '../record.ts';
-import type { EventFilter, Found, Receipt, Received, Stretch } from './types.ts';
+import type { EventFilter, Found, Receipt, Received, Stretch, Subscriber } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
@@ -30,23 +31,19 @@ export const eventOf = ({ late, ...row }: EventRow): StoredEvent => ({
  */
 export const REACH = 20_000;
 
-export type Order = 'newest' | 'oldest';
-
 export interface Search {
   readonly filter: EventFilter;
   readonly stretch: Stretch;
   /** by event time where the filter has a resource, else as received; newest first without it */
-  readonly order?: Order | undefined;
+  readonly order?: 'newest' | 'oldest' | undefined;
 }
 
-interface Plan {
-  /** the events that may match, in order, as many as the search reaches */
-  readonly candidates: string;
-  /** what must hold of an event `e` with its lane `l` */
-  readonly conditions: string;
-  readonly order: string;
-  readonly params: Record<string, Value>;
-}
+/** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
+const INDEXED = [
+  'handled_at IS NOT NULL',
+  `handled_at IS NULL AND NOT (${READY})`,
+  `${READY} AND handled_at IS NULL`,
+];
 
 /** All whose events are there, those that were removed too: '' for the handlers without a name first. */
 export const subscriberNames = async (db: Db): Promise<string[]> => {
@@ -55,12 +52,6 @@ export const subscriberNames = async (db: Db): Promise<string[]> => {
 };
 
 export function searchReads(d: Dialect) {
-  // Without this limit, SQLite reads all events in their order to merge the two parts.
-  const pendingOf = (
-    of: string,
-  ) => `SELECT seq FROM (SELECT seq FROM events WHERE ${of} AND ${READY} UNION ALL
-    SELECT seq FROM events WHERE ${of} AND next_at IS NOT NULL) u LIMIT $reach`;
-
   const tally = `count(*) AS events, count(CASE WHEN ${READY} THEN 1 END) AS under_way,
     count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable,
     count(CASE WHEN status IN ('pending', 'dead') AND l.lease IS NULL THEN 1 END) AS dismissible`;
@@ -74,68 +65,58 @@ export function searchReads(d: Dialect) {
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
   /** Where the event after which it begins is not there, it finds nothing. */
-  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search): Promise<Plan> => {
+  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search) => {
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
-    const { reach = REACH, upTo, after } = stretch;
-    const params: Record<string, Value> = { reach, upto: upTo, after };
-    /** what stands in the order behind the event after which it begins */
-    const behind = (by: string) =>
-      after === undefined ? 'true' : `(${by}) ${beyond} (SELECT ${by} FROM events WHERE id = $after)`;
+    const { reach = REACH, upTo = Number.MAX_SAFE_INTEGER, after } = stretch;
+    const { ids, resource, status, waiting, subscriber, newerThan } = filter;
+    const params: Record<string, Value> = { reach, upTo, after };
     const conditions = conditionsOf(d, filter, params);
-    if (upTo !== undefined) conditions.push('e.seq <= $upto');
+    const keys = resource === undefined ? ['seq'] : ['event_time', 'seq'];
+    const by = (table = '') => keys.map((key) => `${table}${key} ${direction}`).join(', ');
     // Where the stretch begins and ends is a condition of the subquery: rows outside would use up its limit.
-    const bySeq = [
-      behind('seq'),
-      ...(upTo === undefined ? [] : ['seq <= $upto']),
-      ...(filter.newerThan === undefined ? [] : ['seq > $newer_than']),
+    const inside = [
+      after === undefined ? 'true' : `(${keys}) ${beyond} (SELECT ${keys} FROM events WHERE id = $after)`,
+      'seq <= $up_to',
+      newerThan === undefined ? 'true' : 'seq > $newer_than',
     ].join(' AND ');
-    const plan = (candidates: string, by = `e.seq ${direction}`): Plan => {
-      return { candidates, conditions: conditions.join(' AND '), order: by, params };
+    const from = (table: string, where = 'true') => {
+      const candidates = `SELECT seq FROM ${table} WHERE ${where} AND ${inside} ORDER BY ${by()} LIMIT $reach`;
+      const matching = [d.oneOf('e.seq', candidates), ...conditions].join(' AND ');
+      const end = `SELECT id FROM events WHERE seq = (SELECT seq FROM (${candidates}) c LIMIT 1 OFFSET $reach - 1)`;
+      return {
+        params,
+        order: by('e.'),
+        /** selects from the events `e` that match, and their lanes `l` */
+        matching: (what: string) => `SELECT ${what} FROM events e ${LANES} WHERE ${matching}`,
+        /** the last event that the stretch reached, after which the next one goes on; undefined if there are no more */
+        end: async () => (await db.all<{ id: EventId }>(end, params))[0]?.id,
+      };
     };
-    const { ids, resource, status, waiting, subscriber } = filter;
-    const from = (table: string, where = 'true') =>
-      plan(`SELECT seq FROM ${table} WHERE ${where} AND ${bySeq} ORDER BY seq ${direction} LIMIT $reach`);
     if (ids !== undefined) return from('events', d.among('id', 'ids'));
     if (resource !== undefined) {
-      // Each event of a resource is in one of these three indexes, in which each subscriber has a stretch of its own.
-      const names = filter.subscriber === undefined ? await subscriberNames(db) : [filter.subscriber];
-      const others = [`handled_at IS NULL AND NOT (${READY})`, `${READY} AND handled_at IS NULL`];
+      const names = subscriber === undefined ? await subscriberNames(db) : [subscriber];
       const parts = names.flatMap((name, index) => {
         const of = 's'.repeat(index + 1); // a name of a parameter for each
         params[of] = name;
-        return ['handled_at IS NOT NULL', ...others].map(
-          (
-            where,
-          ) => `SELECT * FROM (SELECT seq, event_time FROM events WHERE subscriber = $${of} AND resource = $resource
-            AND ${where} AND ${behind('event_time, seq')} ORDER BY event_time ${direction}, seq ${direction} LIMIT $reach) p`,
-        );
+        const own = `SELECT seq, event_time FROM events WHERE subscriber = $${of} AND resource = $resource`;
+        const end = `AND ${inside} ORDER BY ${by()} LIMIT $reach`;
+        return INDEXED.map((which) => `SELECT * FROM (${own} AND ${which} ${end}) p`);
       });
-
-      const byTime = `event_time ${direction}, seq ${direction}`;
-      return plan(
-        `SELECT seq FROM (${parts.join(' UNION ALL ')}) c ORDER BY ${byTime} LIMIT $reach`,
-        `e.event_time ${direction}, e.seq ${direction}`,
-      );
+      return from(`(${parts.join(' UNION ALL ')}) c`);
     }
     if (status === 'dead') return from('events', "status = 'dead'");
     if (status === 'running') return from('(SELECT event AS seq FROM lanes WHERE lease IS NOT NULL) l');
     if (status === 'pending' || waiting !== undefined) {
       // A few pending events may be anywhere among millions, so that an index finds them; many are found soon in the order of seq.
-      const pending = pendingOf(subscriber === undefined ? 'true' : 'subscriber = $subscriber');
-      const { few } = await one<{ few: number }>(db, `SELECT count(*) AS few FROM (${pending}) f`, params);
-      if (few < reach) return from(`(${pending}) p`);
+      // Without the limit, SQLite reads all events in their order to merge the two parts.
+      const of = subscriber === undefined ? 'true' : 'subscriber = $subscriber';
+      const pending = `(SELECT seq FROM (SELECT seq FROM events WHERE ${of} AND ${READY} UNION ALL
+        SELECT seq FROM events WHERE ${of} AND next_at IS NOT NULL) u LIMIT $reach) p`;
+      const { few } = await one<{ few: number }>(db, `SELECT count(*) AS few FROM ${pending}`, params);
+      if (few < reach) return from(pending);
     }
     return from('events');
   };
-
-  /** The last event that a stretch reached, after which the next one goes on; undefined if there are no more. */
-  const endOf = async (db: Db, { candidates, params }: Plan) => {
-    const end = `SELECT id FROM events WHERE seq = (SELECT seq FROM (${candidates}) c LIMIT 1 OFFSET $reach - 1)`;
-    return (await db.all<{ id: EventId }>(end, params))[0]?.id;
-  };
-
-  const matching = ({ candidates, conditions }: Plan, what: string) =>
-    `SELECT ${what} FROM events e ${LANES} WHERE ${d.oneOf('e.seq', candidates)} AND ${conditions}`;
 
   return {
     subscriberNames,
@@ -144,28 +125,27 @@ export function searchReads(d: Dialect) {
     async search(db: Db, search: Search): Promise<Found> {
       const plan = await planOf(db, search);
       const { limit } = search.stretch;
-      const sql = `${matching(plan, COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
+      const sql = `${plan.matching(COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
       const rows = await db.all<EventRow>(sql, { ...plan.params, limit });
-      const next = rows.length === limit ? rows.at(-1)?.id : await endOf(db, plan);
+      const next = rows.length === limit ? rows.at(-1)?.id : await plan.end();
       return { events: rows.map(eventOf), next };
     },
 
     /** How many events of one stretch match, newest first, and what verbs would make of them: what is neither replayable nor under way is pruned. */
     async tallied(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
       const plan = await planOf(db, { filter, stretch: { after, limit: 0 } });
-      return { ...(await one<Tally>(db, matching(plan, tally), plan.params)), next: await endOf(db, plan) };
+      return { ...(await one<Tally>(db, plan.matching(tally), plan.params)), next: await plan.end() };
     },
 
     /** The notifications with a higher seq than `after` that match, in the order of receipt. */
     async receivedPage(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
-      const params: Record<string, Value> = { from, upto: upTo, limit };
+      const params: Record<string, Value> = { from, upTo, limit };
       const where = ["e.subscriber = ''", `NOT ${IS_OWN}`, ...conditionsOf(d, filter, params)].join(' AND ');
       // The last row tells how far it looked, whether it matches or not.
       const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.body, CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
-        FROM (SELECT * FROM events WHERE seq > $from AND seq <= $upto ORDER BY seq LIMIT $limit) e ${LANES} ORDER BY e.seq`;
+        FROM (SELECT * FROM events WHERE seq > $from AND seq <= $up_to ORDER BY seq LIMIT $limit) e ${LANES} ORDER BY e.seq`;
       const rows = await db.all<Received & { readonly matches: number }>(sql, params);
-      const found = rows.filter(({ matches }) => matches === 1);
-      const list = found.map(({ matches: _, ...row }): Received => row);
+      const list = rows.flatMap(({ matches, ...row }): Received[] => (matches === 1 ? [row] : []));
       const last: Receipt | undefined = rows.at(-1);
       return { list, last, next: rows.length === limit ? last?.seq : undefined };
     },
@@ -204,9 +184,8 @@ export interface ReceivedQuery {
 
 /** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {
-  const given = { ...filter, kind: filter.kind === undefined ? undefined : [filter.kind].flat() };
-  const error = filter.error && likeOf(filter.error);
-  Object.assign(params, given, { error, errorLine: `${error}\n%` });
+  const { kind = [], error = '' } = filter;
+  Object.assign(params, filter, { kind: [kind].flat(), error: likeOf(error) });
   // An event without a time did not happen at any.
   const conditions: Readonly<Record<keyof EventFilter, string>> = {
     ids: d.among('e.id', 'ids'),
@@ -220,13 +199,39 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
     until: 'e.event_time < $until AND e.event_time <> 0',
     q: `(${d.contains('e.body', 'q')} OR e.request = $q)`,
     newerThan: 'e.seq > $newer_than',
-    error: "(e.last_error LIKE $error ESCAPE '!' OR e.last_error LIKE $error_line ESCAPE '!')",
+    error: "e.last_error || '\n' LIKE $error ESCAPE '!'",
     status: filter.status === 'running' ? 'l.lease IS NOT NULL' : 'e.status = $status AND l.lease IS NULL',
     waiting: 'e.waiting = $waiting',
   };
-  const asked = Object.entries(conditions).filter(([name]) => Reflect.get(given, name) !== undefined);
-  return ['true', ...asked.map(([, condition]) => condition)];
+  const asked = Object.entries(conditions).filter(([name]) => Reflect.get(filter, name) !== undefined);
+  return asked.map(([, condition]) => condition);
 }
 
-/** A pattern in which `*` stands for anything, as LIKE has it. */
-const likeOf = (pattern: string) => pattern.replaceAll(/[!%_]/g, '!$&').replaceAll('*', '%');
+/** A first line in which `*` stands for anything, as LIKE has it, and what may come after it. */
+const likeOf = (line: string) => `${line.replaceAll(/[!%_]/g, '!$&').replaceAll('*', '%')}\n%`;
+
+/**
+ * The filter of a replay or dismissal. In an app with subscribers, it says whose events it means, by a name or by ids: what a search index
+ * needs again is not to be mailed again. Events of a removed subscriber may be dismissed, but nobody would run them again.
+ * @param whose the subscriber of the filter as people name it, `main` and `all` included; undefined if they do not
+ * @throws KitError INPUT_INVALID that names the subscribers
+ */
+export async function bulkFilter(
+  { queue }: { readonly queue: { subscribers(): Promise<readonly Subscriber[]> } },
+  verb: 'replay' | 'dismiss',
+  filter: EventFilter,
+  whose?: string,
+): Promise<EventFilter> {
+  const names = (await queue.subscribers()).map(({ name }) => name);
+  const refused = (why: string) =>
+    new KitError('INPUT_INVALID', `${why}: this database has ${names.join(', ') || 'none'}`);
+  if (whose === undefined && !filter.ids && names.length > 0)
+    throw refused('say whose events are meant, with subscriber main, all or a name');
+  const usual = verb === 'replay' ? [''] : [];
+  const meant = [...new Set(filter.ids?.map(subscriberOf) ?? usual)];
+  const subscriber = whose === undefined && meant.length === 1 ? meant[0] : filter.subscriber;
+  if (verb === 'dismiss') return { ...filter, subscriber };
+  if (subscriber && !names.includes(subscriber))
+    throw refused(`there is no subscriber ${subscriber}, so that nobody would run its events`);
+  return toReplay({ ...filter, subscriber });
+}

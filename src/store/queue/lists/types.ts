@@ -1,5 +1,5 @@
 import type { Origin } from '../../../notification/kinds.ts';
-import type { AttemptOutcome, EventId, Of, StateValue, Status, StoredEvent } from '../../stored.ts';
+import type { AttemptOutcome, EventId, Of, Status, StoredEvent } from '../../stored.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -111,8 +111,6 @@ export interface Subscriber {
 /** A stretch of the state of all media, or of all channels. */
 export interface StatesQuery extends Of {
   readonly of: 'media' | 'channel';
-  /** undefined: every name */
-  readonly name?: string | undefined;
   /** where the stretch before this one ended */
   readonly after?: StatePlace | undefined;
 }
@@ -121,11 +119,4 @@ export interface StatesQuery extends Of {
 export interface StatePlace {
   readonly resource: string;
   readonly name: string;
-}
-
-export interface States {
-  /** the values asked for, as JSON, in the order of resources and their names */
-  readonly values: readonly (StatePlace & StateValue)[];
-  /** the `after` of the next stretch; undefined after the last */
-  readonly next: StatePlace | undefined;
 }
