@@ -4,9 +4,9 @@ import { KitError } from '../base/errors.ts';
 import { plural, visibleLine } from '../base/text.ts';
 import { stats } from '../inspector/attention/attention.ts';
 import { duration, number, size } from '../inspector/pages/words.ts';
+import type { StoreReader } from '../store/event-store.ts';
 import { withDatabase } from '../store/open.ts';
 import { iso, isoOrNull } from '../store/queue/lists/event-json.ts';
-import type { StoredSchedule } from '../store/queue/lists/reminders.ts';
 import { configOf } from './options.ts';
 import { print, printJson } from './output.ts';
 
@@ -20,13 +20,13 @@ export function addStatus(program: Command): void {
     .action(status);
 }
 
-type Stats = Awaited<ReturnType<typeof stats>> & { schedules: readonly ReturnType<typeof scheduleJson>[] };
+type Stats = Awaited<ReturnType<typeof stats>> & { schedules: Awaited<ReturnType<typeof schedulesJson>> };
 
 async function status({ json }: { readonly json?: true }, command: Command): Promise<void> {
   const config = configOf(command);
   const told = await withDatabase({ ...config, withoutKey: true }, async (store) => ({
     ...(await stats({ store, config, clock: systemClock })),
-    schedules: (await store.queue.schedules()).map(scheduleJson),
+    schedules: await schedulesJson(store),
   }));
   if (json) await printJson(told);
   else for (const line of linesOf(told)) await print(visibleLine(line));
@@ -35,9 +35,12 @@ async function status({ json }: { readonly json?: true }, command: Command): Pro
     throw new KitError('CHECK_FAILED', `${plural(grave, 'of these needs', 'of these need')} attention now`);
 }
 
-function scheduleJson({ name, spec, nextAt, lastAt, lastId, lastStatus }: StoredSchedule) {
-  const last = { last_at: isoOrNull(lastAt), last_event: lastId ?? null, last_status: lastStatus ?? null };
-  return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...last };
+/** The schedules that processes have had, with their next and their last tick. */
+async function schedulesJson({ queue }: StoreReader) {
+  return (await queue.schedules()).map(({ name, spec, nextAt, lastAt, lastId, lastStatus }) => {
+    const last = { last_at: isoOrNull(lastAt), last_event: lastId ?? null, last_status: lastStatus ?? null };
+    return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...last };
+  });
 }
 
 function linesOf(told: Stats): string[] {
@@ -64,10 +67,7 @@ function linesOf(told: Stats): string[] {
       const nobody = having.length === 0 ? ', in no instance' : '';
       return `subscriber ${name}: pending ${number(pending)}, behind ${number(behind)}${nobody}`;
     }),
-    ...schedules.map(
-      ({ name, last_at: last, last_status: end, next_at: next }) =>
-        `schedule   ${name}: last ${last ? `${last}, ${end}` : 'none'}; next ${next}`,
-    ),
+    ...schedules.map((one) => `schedule   ${one.name}: last ${one.last_at ?? 'none'}, next ${one.next_at}`),
     `database   ${size(disk.database_bytes)}${free}`,
     ...instances.map(
       ({ name, version, seen_at: seen, left_at: left, running }) =>

@@ -160,6 +160,7 @@ test('state show prints a state by name, as a table and as JSON, and state delet
     resource: 'media:UUhbHm6C',
     subscriber: '',
     state: { posts: ['a', 'b'], title: 'New' },
+    reminders: [],
   });
   const deleted = await run(['state', 'delete', 'media:UUhbHm6C']);
   expect(deleted).toMatchObject({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
