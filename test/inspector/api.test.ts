@@ -70,7 +70,8 @@ describe('the description of the API', () => {
     expect(description.openapi).toBe('3.1.0');
     const routes =
       'channels events events/dismiss events/replay events/{id} events/{id}/dismiss events/{id}/replay instances/{name} pause ' +
-      'problems quarantine quarantine/admit quarantine/drop received refusals rejections resume series stats stream webhooks';
+      'problems quarantine quarantine/admit quarantine/drop received refusals rejections reminders resume schedules series ' +
+      'stats stream webhooks';
     const paths = routes.split(' ').map((route) => `/api/${route}`);
     expect(Object.keys(description.paths).sort()).toEqual(paths);
   });
@@ -301,6 +302,7 @@ describe('a mistyped request', () => {
       'kind, status, waiting, site, resource, subscriber, webhook, since, until, q, error, before, limit',
     ],
     ['/channels', 'state, after, limit'],
+    ['/reminders', 'after, limit'],
     ...['/events/:id', '/problems', '/refusals', '/rejections', '/quarantine', '/webhooks', '/stats'].map(
       (path) => [path, 'none'],
     ),

@@ -685,8 +685,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'told: each site that fails is a fault of its own': {
     file: 'src/inspector/attention/handling.ts',
-    original: 'failure(known, of, `site',
-    mutant: "failure(known, '', `site",
+    original: 'failure(known, of, of ?',
+    mutant: "failure(known, '', of ?",
     noticedBy: 'test/inspector/attention.test.ts: says of three sites',
   },
   'told: a webhook whose requests are all refused is grave at the tenth in a row': {
