@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { ReadyApp } from '../../src/dispatch/open-app.ts';
+import { fail } from '../../src/dispatch/outcome.ts';
 import { databaseForEachTest } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
 
 const DAY = 86_400_000;
-const app: ReadyApp = {
-  handlers: {
-    media_created(_event, ctx) {
-      ctx.remind('soon', { after: 1 });
-      ctx.remind('<later>', { after: DAY, data: { n: '<b>' } });
-    },
-    reminder: () => {
-      throw new Error('the archive is down');
-    },
+const setting: Handlers = {
+  media_created(_event, ctx) {
+    ctx.remind('soon', { after: 1 });
+    ctx.remind('<later>', { after: DAY, data: { n: '<b>' } });
   },
+};
+const app: ReadyApp = {
+  handlers: { ...setting, reminder: () => fail('the archive is down') },
   subscribers: {
     search: { handlers: { media_created: (_event, ctx) => ctx.remind('reindex', { after: 2 * DAY }) } },
   },
@@ -34,10 +34,8 @@ describe('an app with reminders and schedules', () => {
   beforeAll(async () => {
     inspected = await inspect({}, {}, { app });
     await inspected.deliver(notification({ media_id: 'one', event: 'media_created' }));
-    const isDead = async () => (await first('kind=reminder'))?.status === 'dead';
-    await eventually('the reminder is dead, and a tick was made', async () => {
-      return (await isDead()) && (await first('kind=schedule:digest&status=handled')) !== undefined;
-    });
+    for (const which of ['kind=reminder&status=dead', 'kind=schedule:digest&status=handled'])
+      await eventually(`there is ${which}`, async () => (await first(which)) !== undefined);
     setter = (await first('kind=media_created&subscriber=main')).id;
   });
   afterAll(() => inspected.dispose());
@@ -50,8 +48,7 @@ describe('an app with reminders and schedules', () => {
     const one = await inspected.api('/reminders?limit=1');
     const query = new URLSearchParams({ after: one.next, limit: '1' });
     const two = await inspected.api(`/reminders?${query}`);
-    const end = await inspected.api(`/reminders?${new URLSearchParams({ after: two.next })}`);
-    expect([...one.reminders, ...two.reminders, ...end.reminders]).toEqual(reminders);
+    expect([...one.reminders, ...two.reminders]).toEqual(reminders);
     expect(await page('/reminders?limit=1')).toContain(`${query}`.replace('&limit=1', '">Later ones'));
     expect((await inspected.raw('/api/reminders?after=dueAt%3Dx')).status).toBe(400);
   });
@@ -64,20 +61,20 @@ describe('an app with reminders and schedules', () => {
       { name: 'report', last_at: null, last_status: null, instances, overdue: false },
     ]);
     const html = await page('/reminders');
-    expect(html).toContain('<code>every 1s</code>');
-    expect(html).toContain('<code>0 6 1 1 * Europe/Berlin</code>');
     expect(html).toMatch(
-      /next tick <time .* last <time [^>]+>[^<]+<\/time> <a href="events\/.*handled<\/span>/,
+      /<code>every 1s<\/code> .* next tick <time .*, last <time .*<a href="events\/.*handled</,
     );
-    expect(html).toMatch(/<b>&lt;later&gt;<\/b> of <a href="events\?resource=media.* for <b>main<\/b>/);
-    expect(html).toContain('<code>{&quot;n&quot;:&quot;&lt;b&gt;&quot;}</code>');
+    expect(html).toMatch(/<code>0 6 1 1 \* Europe\/Berlin<\/code> .* last <span class="quiet">none</);
+    expect(html).toMatch(
+      /<b>&lt;later&gt;<\/b> of <a href="events.* for <b>main<.*;:&quot;&lt;b&gt;&quot;}</,
+    );
   });
 
   test('shows what is set on the page of an event of its media, and where a reminder and a tick come from', async () => {
     const reminder = (await first('kind=reminder')).id;
     for (const id of [setter, reminder])
       expect(await page(`/events/${id}`)).toMatch(
-        new RegExp(`Reminders of media:one</h2>.*&lt;later&gt;</b>.*set <a href="events/${setter}">`),
+        RegExp(`s of media:one</h2>.*;later&.*"events/${setter}">`),
       );
     expect(await page(`/events/${reminder}`)).toMatch(/>reminder<\/a> <b>soon<\/b>, set <time/);
     const tick = await page(`/events/${(await first('kind=schedule:digest')).id}`);
@@ -98,16 +95,15 @@ describe('an app with reminders and schedules', () => {
     const all = await page('/events/replay?subscriber=main');
     expect(all).toContain('<button>Replay 1 event</button>');
     expect(all).toContain('Reminders and ticks are left out');
-    await eventually('it is dead again', async () => (await first('kind=reminder')).status === 'dead');
   });
 
   test('counts runs by their kinds, and what came in without them', async () => {
     const metrics = (await inspected.raw('/metrics')).body;
-    expect(metrics).toContain('webhook_handler_seconds_count{kind="reminder",outcome="error"}');
+    expect(metrics).toContain('webhook_handler_seconds_count{kind="reminder",outcome="failed"}');
     expect(metrics).toContain('webhook_handler_seconds_count{kind="schedule:digest",outcome="handled"}');
     const { figures, last_recorded_at } = await inspected.api('/stats');
-    expect([figures.accepted, figures.duplicate]).toEqual([1, 0]);
-    expect(last_recorded_at).toBe((await inspected.api(`/events/${setter}`)).received_at);
+    const { received_at } = await inspected.api(`/events/${setter}`);
+    expect([figures.accepted, last_recorded_at]).toEqual([1, received_at]);
   });
 });
 
@@ -116,7 +112,7 @@ describe('schedules and reminders of some instances', () => {
   const database = databaseForEachTest();
   const digest = { name: 'digest', spec: '{"every":3600000}' };
   const past = "reminders SET due_at = due_at - 7200000 WHERE name = ''";
-  const started = async (handlers: ReadyApp['handlers']) => {
+  const started = async (handlers: Handlers) => {
     const inspected = await start(handlers, { ...database().env, INSTANCE_NAME: 'old' });
     const { store } = inspected.service;
     await store.queue.schedule({ list: [digest] });
@@ -124,9 +120,8 @@ describe('schedules and reminders of some instances', () => {
     const others = { name: 'new', version: '1', startedAt: Date.now() - 3_600_000, running: 0 };
     const told = async (kinds: readonly string[]) => {
       await store.reports.report({ instance: { ...others, kinds }, stats: [], refusals: [] });
-      const { concerns } = await inspected.api('/stats');
-      const faults: Record<string, string>[] = concerns;
-      return faults.map((one) => `${one.grave} ${one.fault} ${one.of}: ${one.text}`).sort();
+      const concerns: Record<string, string>[] = (await inspected.api('/stats')).concerns;
+      return concerns.map((one) => `${one.grave} ${one.fault} ${one.of}: ${one.text}`).sort();
     };
     return { inspected, store, told };
   };
@@ -145,7 +140,7 @@ describe('schedules and reminders of some instances', () => {
   });
 
   test('what was skipped for want of a handler is told by kinds, each reminder and tick with the filter that replays it', async () => {
-    const { inspected, store, told } = await started({ media_created: app.handlers.media_created });
+    const { inspected, store, told } = await started(setting);
     await inspected.deliver(notification({ event: 'media_created' }));
     await inspected.deliver(notification({ event: 'media_invented', media_id: 'other' }));
     await store.queue.comeDue({ schedules: [digest] });
