@@ -18,6 +18,12 @@ export function durationOf(text: string): number | undefined {
   return ms <= LONGEST_MS ? ms : undefined;
 }
 
+/** A length of time in the largest unit of which it is a multiple, as `durationOf` reads it. */
+export function durationText(ms: number): string {
+  const [unit, each] = Object.entries(UNIT_MS).findLast(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / each}${unit}`;
+}
+
 /** What `momentOf` reads, for people. */
 export const MOMENTS = 'a time: 2026-11-19, 2026-11-19T14:00 (in UTC), 2026-11-19T14:00:00+01:00 or 2h ago';
 

@@ -4,9 +4,8 @@ import { KitError } from '../base/errors.ts';
 import { plural, visibleLine } from '../base/text.ts';
 import { stats } from '../inspector/attention/attention.ts';
 import { duration, number, size } from '../inspector/pages/words.ts';
-import type { StoreReader } from '../store/event-store.ts';
 import { withDatabase } from '../store/open.ts';
-import { iso, isoOrNull } from '../store/queue/lists/event-json.ts';
+import { scheduleJson } from '../store/queue/lists/event-json.ts';
 import { configOf } from './options.ts';
 import { print, printJson } from './output.ts';
 
@@ -20,27 +19,19 @@ export function addStatus(program: Command): void {
     .action(status);
 }
 
-type Stats = Awaited<ReturnType<typeof stats>> & { schedules: Awaited<ReturnType<typeof schedulesJson>> };
+type Stats = Awaited<ReturnType<typeof stats>> & { schedules: ReturnType<typeof scheduleJson>[] };
 
 async function status({ json }: { readonly json?: true }, command: Command): Promise<void> {
   const config = configOf(command);
   const told = await withDatabase({ ...config, withoutKey: true }, async (store) => ({
     ...(await stats({ store, config, clock: systemClock })),
-    schedules: await schedulesJson(store),
+    schedules: (await store.queue.schedules()).map(scheduleJson),
   }));
   if (json) await printJson(told);
   else for (const line of linesOf(told)) await print(visibleLine(line));
   const grave = told.concerns.filter((concern) => concern.grave).length;
   if (grave > 0)
     throw new KitError('CHECK_FAILED', `${plural(grave, 'of these needs', 'of these need')} attention now`);
-}
-
-/** The schedules that processes have had, with their next and their last tick. */
-async function schedulesJson({ queue }: StoreReader) {
-  return (await queue.schedules()).map(({ name, spec, nextAt, lastAt, lastId, lastStatus }) => {
-    const last = { last_at: isoOrNull(lastAt), last_event: lastId ?? null, last_status: lastStatus ?? null };
-    return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...last };
-  });
 }
 
 function linesOf(told: Stats): string[] {

@@ -66,8 +66,8 @@ interface ReplayFilter {
   readonly kind?: string | readonly string[] | undefined;
 }
 
-/** The name of a resource as lists show it: `media:ID`, `channel:ID`, or `event:ID` for an event that belongs to neither. */
-export const RESOURCE = /^(media|channel|event):./s;
+/** The name of a resource as lists show it: `media:ID`, `channel:ID`, `schedule:NAME`, or `event:ID` for an event that belongs to none. */
+export const RESOURCE = /^(media|channel|event|schedule):./s;
 
 /** What an event is known by. */
 export interface Named {

@@ -15,6 +15,7 @@ const PAGES = [
   ['Channels', '/channels'],
   ['Refused', '/refused'],
   ['Problems', '/problems'],
+  ['Reminders', '/reminders'],
   ['Event, dead', 'dead'],
   ['Events', '/events'],
   ['Events, searched in vain', '/events?q=nothing-has-this'],

@@ -70,7 +70,8 @@ describe('the description of the API', () => {
     expect(description.openapi).toBe('3.1.0');
     const routes =
       'channels events events/dismiss events/replay events/{id} events/{id}/dismiss events/{id}/replay instances/{name} pause ' +
-      'problems quarantine quarantine/admit quarantine/drop received refusals rejections resume series stats stream webhooks';
+      'problems quarantine quarantine/admit quarantine/drop received refusals rejections reminders resume schedules series ' +
+      'stats stream webhooks';
     const paths = routes.split(' ').map((route) => `/api/${route}`);
     expect(Object.keys(description.paths).sort()).toEqual(paths);
   });
@@ -255,6 +256,7 @@ describe('a mistyped request', () => {
     ],
     ['/channels', 'state, after, limit'],
     ['/stats', 'none'],
+    ['/reminders', 'after, limit'],
   ])(
     'is refused, when GET /api%s gets an unknown parameter, with 400 that lists: %s',
     async (path, known) => {

@@ -329,7 +329,7 @@ describe('the overview of a running service', () => {
     await first.settled();
     await first.service.stop();
     const second = await inspect({ media_available() {} }, database.env);
-    expect(await overview(second)).toMatch(/All is well.* The newest event came/);
+    expect(await overview(second)).toMatch(/All is well.* The newest notification came/);
     const figures = { accepted: 2, handled: 1, skipped: 1, failed: 0, rejected: 0 }; // one has no handler
     expect((await second.api('/stats')).figures).toMatchObject(figures);
     const { times, received } = await second.api('/series'); // from the first minute with data on
@@ -337,7 +337,7 @@ describe('the overview of a running service', () => {
     const third = await inspect({ media_available() {} });
     await third.service.store.queue.record(verified({}));
     await third.settled();
-    expect(await overview(third)).toMatch(/All is well.* The newest event came [\d.]+ m?s ago/);
+    expect(await overview(third)).toMatch(/All is well.* The newest notification came [\d.]+ m?s ago/);
     await second.service.stop();
     await database.remove();
   });

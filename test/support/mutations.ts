@@ -541,7 +541,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/inspector/attention.test.ts: grave after two minutes',
   },
   'told: each site that fails is a fault of its own': {
-    change: ['failure(known, of, `site', "failure(known, '', `site"],
+    change: ['failure(known, of, of ?', "failure(known, '', of ?"],
     noticedBy: 'test/inspector/attention.test.ts: says of three sites',
   },
   'told: a webhook whose requests are all refused is grave at the tenth in a row': {

@@ -10,7 +10,7 @@ import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { received, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
-import { series } from './stats.ts';
+import { scheduleList, series } from './stats.ts';
 import { type Change, changeOne, countFor } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -74,7 +74,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   }),
   endpoint('get', '/events/:id', {
     summary:
-      'One event with attempts, steps and state, those of other subscribers, and the events around it.',
+      'One event with attempts, steps, state and reminders, those of other subscribers, and the events around it.',
     input: oneEvent,
     run: event,
   }),
@@ -100,6 +100,16 @@ export const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Live channels with their state by their newest event, the latest change first.',
     input: reports.channelsQuery,
     run: reports.channelList,
+  }),
+  endpoint('get', '/reminders', {
+    summary: 'What is set for media and channels, by the time when it is due.',
+    input: reports.remindersQuery,
+    run: reports.reminderList,
+  }),
+  endpoint('get', '/schedules', {
+    summary:
+      'Schedules with their last and next ticks; overdue: none of its instances has made the next one.',
+    run: scheduleList,
   }),
   endpoint('get', '/problems', {
     summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',

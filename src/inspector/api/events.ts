@@ -30,7 +30,7 @@ const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optio
 export const filterShape = {
   kind: optional(
     text,
-    `media_available; a group: ${groupNames.join(', ')}; unknown:NAME; unknown: for what names none`,
+    `media_available; a group: ${groupNames.join(', ')}; reminder; schedule:NAME; unknown:NAME; unknown: for what names none`,
   ),
   status: z.enum(STATUSES).optional(),
   waiting: optional(z.enum(WAITING), 'why it waits; without it, a replay of pending: failed'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
 import type { Refusals } from '../../store/event-store.ts';
-import { iso, isoOrNull, unprovenJson } from '../../store/queue/lists/event-json.ts';
+import { iso, isoOrNull, reminderJson, unprovenJson } from '../../store/queue/lists/event-json.ts';
 import { adviceOnRefused } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -10,17 +10,19 @@ const MOST_GROUPS = 100;
 
 /**
  * Dead events, and those that wait after a failure, in groups: the largest first. `error` is a first line in which * stands for what differs,
- * and a filter of that name; `next_at` is when the next of those that wait is tried again; `more` counts further groups.
+ * and a filter of that name. Of those that wait, `next_at` is when the next one is tried again, and `failing_since` when the oldest failed
+ * first. `more` counts further groups.
  */
 export async function problemList({ store }: Inspected) {
   const found = await store.queue.problems();
   return {
-    problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, ...group }) => ({
-      ...group,
+    problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, failedSince, ...one }) => ({
+      ...one,
       site_id: siteId,
       first_at: iso(firstAt),
       last_at: iso(lastAt),
       next_at: isoOrNull(nextAt),
+      failing_since: isoOrNull(failedSince),
     })),
     more: Math.max(0, found.length - MOST_GROUPS),
   };
@@ -47,6 +49,25 @@ export async function channelList({ store }: Inspected, asked: z.output<typeof c
   }));
   const next = list.length < limit ? null : (list.at(-1)?.channel_id ?? null);
   return { counts: found.counts, channels: list, next };
+}
+
+const text = z.string().max(1000);
+const dueAt = z.coerce.number<string>().int();
+/** Where a page of reminders ended. */
+const place = z.object({ dueAt, subscriber: text, resource: text, name: text });
+const membersOf = (query: string) => Object.fromEntries(new URLSearchParams(query));
+
+export const remindersQuery = z.object({
+  after: text.transform(membersOf).pipe(place).optional().describe('the `next` of an answer'),
+  limit: channelsQuery.shape.limit,
+});
+
+/** What is set for media and channels, the next one first; `next` is the `after` of the next page. */
+export async function reminderList({ store }: Inspected, asked: z.output<typeof remindersQuery>) {
+  const found = await store.queue.reminders(asked);
+  const last = found.length < asked.limit ? undefined : found.at(-1);
+  const next = last ? `${new URLSearchParams({ ...place.parse(last), dueAt: `${last.dueAt}` })}` : null;
+  return { reminders: found.map(reminderJson), next };
 }
 
 /** Refused requests of all processes by reason, webhook and network: the last ones first. `more` counts further groups. */

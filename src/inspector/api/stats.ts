@@ -1,9 +1,9 @@
 import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
-import { kindNames, slotOf } from '../../notification/kinds.ts';
+import { slotOf, TOLD } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Instance, Overview, Subscriber, Sum } from '../../store/event-store.ts';
-import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
+import { iso, isoOrNull, scheduleJson } from '../../store/queue/lists/event-json.ts';
 import { ofSubscriber, subscriberOf } from '../../store/stored.ts';
 import { MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
@@ -46,8 +46,9 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
   const instance = watch ? config.INSTANCE_NAME : null;
   const [overview] = await Promise.all([store.reports.overview(), watch?.report()]);
   const { newest, problems, hour, late, all, ...found } = await resolved({
-    newest: store.queue.search({ filter: { subscriber: '' }, stretch: NEWEST }),
+    newest: store.queue.search({ filter: { subscriber: '', origins: TOLD }, stretch: NEWEST }),
     subscribers: store.queue.subscribers(),
+    ticking: scheduleList({ store }),
     accepted: store.reports.newestOfWebhooks(),
     // They may be sealed under another key, or locked: the service goes on with those that it holds.
     secrets: within(clock, PATIENCE_MS, store.secrets.all()).catch(messageOf),
@@ -215,39 +216,60 @@ const SEARCHED = { reach: 50_000, limit: 500 };
 export const runs = (subscriber: string) => (one: Instance) =>
   subscriber === '' || one.kinds.some((slot) => subscriberOf(slot) === subscriber);
 
+/** A tick comes within a second, or a second after the start of a process. */
+const OVERDUE_MS = 300_000;
+
 /**
- * Events of a subscriber that were skipped for want of a handler while another instance had one, as one that lives has. `since`: the first
- * event time.
+ * Schedules that processes have had, with their last and next ticks. `instances`: the living ones that have it. `overdue`: none of these has
+ * made the next tick.
+ */
+export async function scheduleList({ store }: Pick<Sources, 'store'>) {
+  const [found, lives] = await Promise.all([store.queue.schedules(), store.reports.instances()]);
+  const schedules = found.map((one) => {
+    const slot = `schedule:${one.name}`;
+    const having = lives.filter(({ state, kinds }) => state === 'live' && kinds.includes(slot));
+    const overdue = having.some(({ startedAt, now }) => now - Math.max(startedAt, one.nextAt) > OVERDUE_MS);
+    return { ...scheduleJson(one), instances: having.map(({ name }) => name), overdue };
+  });
+  return { schedules };
+}
+
+/**
+ * Events of a subscriber that were skipped for want of a handler while another instance had one, as one that lives has: what was sent
+ * together, and reminders and ticks by their `kind`, as only a filter by that replays them. `since`: the first event time.
  */
 async function skippedAmiss(store: EventStore, subscriber: string, all: readonly Instance[]) {
   const lives = all.filter(runs(subscriber));
-  const has = (kind: string) => (one: Instance) =>
-    one.kinds.includes(ofSubscriber(slotOf({ kind }), subscriber));
+  const has = (slot: string) => (one: Instance) => one.kinds.includes(ofSubscriber(slot, subscriber));
   const living = lives.filter(({ state }) => state === 'live');
-  const uneven = [...kindNames, 'unknown'].filter(
-    (kind) => living.some(has(kind)) && !lives.every(has(kind)),
-  );
+  const slots = new Set(living.flatMap((one) => one.kinds));
+  const own = [...slots].filter((slot) => subscriberOf(slot) === subscriber);
+  const uneven = own.map((slot) => slot.replace(/@.*/, '')).filter((slot) => !lives.every(has(slot)));
   if (uneven.length === 0) return [];
   const sums = await store.reports.stats({ since: (living[0]?.now ?? 0) - HOUR_MS, by: 'kind' });
-  const kinds = uneven.filter((kind) => sums.some((sum) => sum.name === kind && sum.result === 'skipped'));
+  const kinds = uneven.filter((slot) => sums.some((sum) => sum.name === slot && sum.result === 'skipped'));
   if (kinds.length === 0) return [];
   const kind = kinds.includes('unknown') ? undefined : kinds; // no list has those
   const filter = { subscriber, status: 'skipped', error: 'no handler for *', kind } as const;
   const searched = await store.queue.search({ filter, stretch: SEARCHED });
-  const events = searched.events.filter(({ kind, handledAt = 0 }) => {
+  const events = searched.events.filter(({ handledAt = 0, ...event }) => {
     const lived = ({ startedAt, seenAt }: Instance) =>
       startedAt + HEARD_MS < handledAt && handledAt < seenAt + HEARD_MS;
-    return kinds.includes(slotOf({ kind })) && lives.filter(has(kind)).some(lived);
+    return kinds.includes(slotOf(event)) && lives.filter(has(slotOf(event))).some(lived);
   });
-  const [first] = events;
-  if (!first) return [];
-  return {
-    subscriber,
-    events: events.length,
-    hasMore: searched.next !== undefined,
-    kinds: [...new Set(events.map(({ kind }) => slotOf({ kind })))],
-    having: living.find(has(first.kind))?.name,
-    lacking: lives.find((one) => !has(first.kind)(one))?.name,
-    since: isoOrNull(Math.min(...events.map(({ eventTime }) => eventTime)) || undefined),
-  };
+  const groups = Map.groupBy(events, ({ origin, kind }) => (TOLD.includes(origin) ? undefined : kind));
+  return [...groups].map(([kind, group]) => {
+    const slots = [...new Set(group.map(slotOf))];
+    const [first = ''] = slots;
+    return {
+      subscriber,
+      kind,
+      events: group.length,
+      hasMore: searched.next !== undefined,
+      kinds: slots,
+      having: living.find(has(first))?.name,
+      lacking: lives.find((one) => !has(first)(one))?.name,
+      since: isoOrNull(Math.min(...group.map(({ eventTime }) => eventTime)) || undefined),
+    };
+  });
 }

@@ -30,5 +30,5 @@ export function concernsOf(known: Known): Concern[] {
 /** What is said where nothing needs attention: when something came last. */
 function wellOf({ lastAt, now }: Known): string {
   if (lastAt === undefined) return 'Nothing has come in yet.';
-  return `No event is dead, and none has waited for long. The newest event came ${duration(since(lastAt, now))} ago.`;
+  return `No event is dead, and none has waited for long. The newest notification came ${duration(since(lastAt, now))} ago.`;
 }

@@ -2,7 +2,7 @@
 export interface Concern {
   /** names what is wrong, whatever the numbers of the text: a metric has it, and `of` beside it */
   readonly fault: string;
-  /** the webhook, site, instance or subscriber, where each is a fault of its own */
+  /** the webhook, site, instance, subscriber or schedule, where each is a fault of its own */
   readonly of?: string;
   /** whether notifications do not come in, or are not handled: that pages somebody, and a command exits with 1 */
   readonly grave: boolean;

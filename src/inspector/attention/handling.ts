@@ -28,7 +28,7 @@ function failures(known: Known): Sentence[] {
     ([, one], [, other]) => firstOf(one) - firstOf(other),
   );
   const others = sites.splice(MOST_TOLD);
-  const told = sites.map(([of, groups]) => failure(known, of, `site ${of || 'unknown'}`, groups));
+  const told = sites.map(([of, groups]) => failure(known, of, of ? `site ${of}` : 'of no site', groups));
   if (others.length === 0) return told;
   const rest = others.flatMap(([, groups]) => groups);
   return [...told, failure(known, '', plural(others.length, 'other site'), rest)];
@@ -56,14 +56,15 @@ function failure(known: Known, of: string, where: string, groups: readonly Probl
 
 /** What was skipped, though an instance had a handler for it. */
 function noHandler(known: Known, amiss: Known['amiss'][number]): Sentence {
-  const { events, kinds, since, subscriber } = amiss;
-  const more = { ...filterOf(known, subscriber), ...(since && { since }) };
+  const { events, kind, kinds, since, subscriber } = amiss;
+  const of = kind ? ofSubscriber(kind, subscriber) : subscriber;
+  const more = { ...filterOf(known, subscriber), ...(kind && { kind }), ...(since && { since }) };
   const path = eventsPath({ status: 'skipped', error: 'no handler for *', ...more });
   const flags = Object.entries(more).map(([name, value]) => ` --${name} ${value}`);
   const command = `npx hookkit events replay --status skipped --error 'no handler for *'${flags.join('')}`;
   return {
     fault: 'no_handler',
-    ...(subscriber && { of: subscriber }),
+    ...(of && { of }),
     text:
       `${amiss.hasMore ? 'At least ' : ''}${plural(events, 'event was', 'events were')} skipped, as instance ${amiss.lacking} ` +
       `has no handler${ofNamed(subscriber)} for ${kinds.join(', ')}, and ${amiss.having} has one`,
@@ -131,8 +132,9 @@ function absentSubscribers({ subscribers, lives }: Known): Sentence[] {
 
 /** Whether what was recorded is handled. */
 export function handling(known: Known): Found {
-  const { now, overview, amiss } = known;
+  const { now, overview, amiss, ticking } = known;
   const { paused, dead } = overview;
+  const overdue = ticking.schedules.filter((one) => one.overdue && paused === undefined);
   return [
     paused !== undefined && {
       fault: 'paused',
@@ -147,6 +149,16 @@ export function handling(known: Known): Found {
     ...(paused === undefined && clocksOff(known).length === 0 ? notTakenUp(known) : []),
     ...amiss.map((one) => noHandler(known, one)),
     ...absentSubscribers(known),
+    ...overdue.map(({ name: of, next_at }) => ({
+      fault: 'schedule_overdue',
+      of,
+      grave: false,
+      since: Date.parse(next_at),
+      text: `No instance has made the tick of schedule ${of} that was due at ${next_at}`,
+      advice:
+        'Only those make it whose app has the times of the instance that started last: deploy one version, and restart all instances.',
+      path: 'reminders',
+    })),
     dead > 0 && {
       fault: 'dead',
       text: `${plural(dead, 'event is', 'events are')} dead`,

@@ -8,7 +8,8 @@ import { STATUSES, toReplay, WAITING } from '../../store/stored.ts';
 import { answerTo, flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
 import { ENDPOINTS, reasonText } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
-import { channelList, channelsQuery, problemList, quarantine, refusals } from '../api/reports.ts';
+import * as reports from '../api/reports.ts';
+import { scheduleList } from '../api/stats.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
 import { webhooks } from '../api/webhooks.ts';
 import { stats } from '../attention/attention.ts';
@@ -61,7 +62,7 @@ const eventsPage: Page = async (inspected, { query }, res) => {
     res.status(error.status);
     return { mistake: error.message };
   });
-  return { ...shown, ...list };
+  return { ...shown, ...list, schedules: await inspected.store.queue.schedules() };
 };
 
 async function listed(inspected: Inspected, query: object) {
@@ -133,11 +134,18 @@ const PAGES: Readonly<Record<string, Page>> = {
   '/events/dismiss': bulkPage('dismiss'),
   '/events/:id': eventPage,
   '/channels': async (inspected, { query }) => {
-    const asked = parsed(channelsQuery, query);
-    return { state: asked.state, ...(await channelList(inspected, asked)) };
+    const asked = parsed(reports.channelsQuery, query);
+    return { state: asked.state, ...(await reports.channelList(inspected, asked)) };
   },
-  '/problems': problemList,
-  '/refused': async (inspected) => ({ ...(await refusals(inspected)), kept: await quarantine(inspected) }),
+  '/problems': reports.problemList,
+  '/reminders': async (inspected, { query }) => ({
+    ...(await reports.reminderList(inspected, parsed(reports.remindersQuery, query))),
+    ...(await scheduleList(inspected)),
+  }),
+  '/refused': async (inspected) => ({
+    ...(await reports.refusals(inspected)),
+    kept: await reports.quarantine(inspected),
+  }),
   '/webhooks': webhooks,
 };
 /** Loaded when it is asked for: no start waits for what only developers use. */

@@ -1,3 +1,4 @@
+export { durationText } from '../../base/duration.ts';
 export { plural } from '../../base/text.ts';
 export { headlineOf } from '../../base/thrown.ts';
 export { filterOfKind } from '../../notification/kinds.ts';

@@ -1,6 +1,6 @@
 import { type Db, one } from '../dialect.ts';
 import { subscriberNames } from '../queue/lists/search.ts';
-import { OF, READY } from '../schema.ts';
+import { IS_OWN, OF, READY } from '../schema.ts';
 import type { Pause } from '../stored.ts';
 
 /** The pending and running events of one subscriber, or of all. Times are milliseconds since the epoch. */
@@ -39,14 +39,16 @@ const OLDEST = 1000;
 const count = (from: string) => `(SELECT count(*) FROM ${from})`;
 // Replayed events are old on purpose and do not count: the query passes over so many lanes that have some, and ten events of each.
 const oldestOf = (which: string) => `SELECT min(received_at) FROM (
-    SELECT e.received_at, e.replays, e.starts, e.asked_at FROM events e
+    SELECT e.received_at, e.replays, e.starts, e.asked_at, e.origin FROM events e
     WHERE e.subscriber = l.subscriber AND e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
     ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND ${which}`;
 const lanes = (which: string, lease: string, end: string) =>
   `SELECT (${oldestOf(which)}) AS received_at, 0 AS replays
     FROM (SELECT subscriber, resource, event FROM lanes WHERE ${OF} AND lease ${lease} ${end}) l`;
+// A run of a schedule may take longer than its times are apart.
 const ready = (which: string) =>
-  `${lanes(which, 'IS NULL', `ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL ${lanes(which, 'IS NOT NULL', '')}`;
+  `${lanes(which, 'IS NULL', `ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL
+    ${lanes(`${which} AND origin <> 'schedule'`, 'IS NOT NULL', '')}`;
 const oldestWaiting = `SELECT received_at, replays FROM (SELECT received_at, replays, asked_at FROM events
   WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL`;
 const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
@@ -55,7 +57,7 @@ const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${co
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
 // What a subscriber was not given yet is ready for it, too.
 const notGiven = `SELECT received_at, 0 AS replays FROM (SELECT received_at FROM events WHERE subscriber = ''
-  AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) ORDER BY seq LIMIT 1) n`;
+  AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) AND NOT ${IS_OWN} ORDER BY seq LIMIT 1) n`;
 // Asked of one subscriber after the other: the indexes by which work is found begin with it.
 const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
   ${count(`events WHERE ${OF} AND next_at IS NOT NULL`)} AS waiting, ${count(`lanes WHERE ${OF} AND lease IS NOT NULL`)} AS running,
@@ -68,8 +70,8 @@ type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & {
 /** How many of the newest events tell which webhooks something is accepted of. */
 const NEAR = 4000;
 const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
-  FROM (SELECT webhook_id, received_at, subscriber FROM events ORDER BY seq DESC LIMIT ${NEAR}) e WHERE subscriber = ''
-  GROUP BY webhook_id`;
+  FROM (SELECT webhook_id, received_at, subscriber, origin FROM events ORDER BY seq DESC LIMIT ${NEAR}) e
+  WHERE subscriber = '' AND NOT ${IS_OWN} GROUP BY webhook_id`;
 
 /** When the newest event of each webhook was received. Only the newest 4,000 events count. */
 export const newestOfWebhooks = (db: Db) =>

@@ -1,6 +1,6 @@
 import type { StoreReader } from '../../event-store.ts';
 import type { Quarantined, StateValue, StoredEvent } from '../../stored.ts';
-import type { SetReminder } from './reminders.ts';
+import type { SetReminder, StoredSchedule } from './reminders.ts';
 import type { Attempt, RunningStart } from './types.ts';
 
 /** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
@@ -77,6 +77,12 @@ function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
 export function reminderJson({ subscriber, resource, name, dueAt, setAt, setBy, data }: SetReminder) {
   const times = { due_at: iso(dueAt), set_at: iso(setAt), set_by: setBy };
   return { subscriber, resource, name, ...times, data: JSON.parse(data) };
+}
+
+/** A schedule with its last and next ticks, as JSON. */
+export function scheduleJson({ name, spec, nextAt, lastAt, lastId, lastStatus }: StoredSchedule) {
+  const last = { last_at: isoOrNull(lastAt), last_event: lastId ?? null, last_status: lastStatus ?? null };
+  return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...last };
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */

@@ -1,5 +1,5 @@
 import { type Db, type Dialect, one } from '../../dialect.ts';
-import { OF } from '../../schema.ts';
+import { IS_OWN, OF } from '../../schema.ts';
 import { type DoneStep, type Of, ofSubscriber, type StateValue, type StoredEvent } from '../../stored.ts';
 import type { Lane, LeaseKey } from '../lanes.ts';
 import { LOOKED_AT, problemReads } from './problems.ts';
@@ -39,7 +39,7 @@ export function eventReads(d: Dialect) {
   const work = `SELECT ${isThere(free)} AS is_ready, ${isThere(due)} + ${isThere(left)} AS is_due, ${isThere(lost)} AS is_lost,
     ${isThere(reminder)} AS is_reminder, ${isThere(`subscribers WHERE name = $subscriber AND place < ${last}`)} AS is_behind`;
   const subscribers = `SELECT name, kinds, (SELECT count(*) FROM (SELECT 1 FROM events
-      WHERE seq > place AND subscriber = '' LIMIT ${LOOKED_AT}) b) AS behind
+      WHERE seq > place AND subscriber = '' AND NOT ${IS_OWN} LIMIT ${LOOKED_AT}) b) AS behind
     FROM subscribers WHERE place IS NOT NULL ORDER BY name`;
 
   const eventsOf = async (db: Db, ids: readonly string[]) =>

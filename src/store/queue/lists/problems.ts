@@ -21,7 +21,7 @@ const FAILED = groups("waiting = 'failed' ORDER BY seq DESC");
 
 const HELD = `SELECT owner AS instance, events.subscriber AS subscriber, kind, site_id, count(*) AS count, min(started_at) AS since
   FROM (SELECT owner, started_at, event FROM lanes WHERE lease IS NOT NULL AND started_at < $before
-    ORDER BY started_at LIMIT ${MOST_HELD}) l JOIN events ON events.seq = l.event
+    ORDER BY started_at LIMIT ${MOST_HELD}) l JOIN events ON events.seq = l.event WHERE origin <> 'schedule'
   GROUP BY owner, events.subscriber, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
 
 type Group = Omit<Problem, 'failedSince'> & { readonly seq: number };
@@ -34,7 +34,7 @@ export function problemReads(d: Dialect) {
         AND outcome IN ('error', 'timeout', 'lost')) AS failed_since
     FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
   return {
-    /** Starts that began before a time and have not ended, by instance, subscriber, kind and site: the largest groups first. */
+    /** Starts that began before a time and have not ended, but for ticks, which have times of their own: in groups, the largest first. */
     held: (db: Db, time: { readonly before: number }) => db.all<Held>(HELD, time),
 
     /** Dead events, and those that wait after a failure, in groups: the largest first. */

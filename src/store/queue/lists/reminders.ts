@@ -2,6 +2,7 @@ import type { Db } from '../../dialect.ts';
 import { OF } from '../../schema.ts';
 import type { EventId, Of, Status } from '../../stored.ts';
 import type { Lane } from '../lanes.ts';
+import { INDEXED, LANES } from './search.ts';
 
 /** A reminder that is set. Times are milliseconds since the epoch. */
 export interface SetReminder extends Of, Lane {
@@ -38,9 +39,13 @@ const byTime = `${what} AND (due_at, subscriber, resource, name) > ($due_at, $su
   ORDER BY due_at, subscriber, resource, name LIMIT $limit`;
 const schedules = `SELECT resource AS name, data AS spec, due_at AS next_at FROM reminders
   WHERE name = '' AND subscriber = '' ORDER BY resource`;
+const newest = INDEXED.map(
+  (which) => `SELECT * FROM (SELECT seq FROM events WHERE subscriber = '' AND resource = $name AND ${which}
+    ORDER BY event_time DESC, seq DESC LIMIT 1) n`,
+).join(' UNION ALL ');
 const last = `SELECT e.id AS last_id, e.event_time AS last_at, CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS last_status
-  FROM events e LEFT JOIN lanes l ON l.subscriber = e.subscriber AND l.resource = e.resource AND l.event = e.seq
-  WHERE e.subscriber = '' AND e.resource = $name ORDER BY e.event_time DESC LIMIT 1`;
+  FROM (${newest}) c JOIN events e ON e.seq = c.seq ${LANES} ORDER BY e.event_time DESC, e.seq DESC LIMIT 1`;
+
 /** What one reads of reminders and schedules. */
 export const reminderReads = {
   /** The reminders that are set for a media or channel, the next one first. */
