@@ -144,7 +144,8 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
       return { result };
     },
   };
-  const parts = { config, store: { queue }, clock: systemClock };
+  const insist: OnceOptions['insist'] = (ask) => ask();
+  const parts = { config, store: { queue }, clock: systemClock, insist };
   // Without an event of the database, nothing needs one, unless `start` reads it.
   const states: Pick<Queue, 'state' | 'states'> = {
     state: (lane) => withReader(config, (open) => open.queue.state(lane)),

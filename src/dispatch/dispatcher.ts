@@ -15,7 +15,7 @@ import { atWorkOn } from './process-guard.ts';
 import { giveUp, type Lacking, type Run, type RunOptions, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
 
-export interface DispatcherOptions extends Omit<RunOptions, 'onStoreError'>, RetryPolicy {
+export interface DispatcherOptions extends Omit<RunOptions, 'insist'>, RetryPolicy {
   readonly config: Config;
   readonly store: EventStore;
   readonly clock: MonotonicClock;
@@ -233,10 +233,10 @@ export class Dispatcher {
     const { claim, abort } = leased;
     const { clock, log, observer, isDev } = this.#options;
     const [startedAt, began] = [clock.now(), clock.monotonic()];
-    const onStoreError = (error: unknown) => this.#storeFailed('store a step of ctx.once', error, claim);
+    const insist = <T>(ask: () => Promise<T>) => this.#insist('store a step of ctx.once', claim, ask);
     this.#atWork.add(leased);
     const lines = keepingLines(log, lineOf(claim));
-    const ran = await runHandler(claim, abort, { ...this.#options, log: lines.log, onStoreError });
+    const ran = await runHandler(claim, abort, { ...this.#options, log: lines.log, insist });
     const limit = this.#limits.find((one) => isOf(claim, one));
     this.#atWork.delete(leased);
     if (limit && this.#runningOf(limit).length === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place

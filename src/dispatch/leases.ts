@@ -1,7 +1,6 @@
 import { type MonotonicClock, repeat } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { Claim, EventStore } from '../store/event-store.ts';
-import { LeaseLost } from './once.ts';
 import { giveUp } from './run-handler.ts';
 
 /** An event that is leased, from its claim until its result is stored. */
@@ -60,5 +59,5 @@ export function keepLeases({ store, clock, config, all, onError }: LeasesOptions
 }
 
 function lose({ claim, abort }: Leased, why: string): void {
-  if (!abort.signal.aborted) giveUp(claim, abort, new LeaseLost(why));
+  giveUp(claim, abort, new DOMException(why, 'AbortError'));
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
 import { textOf } from '../base/thrown.ts';
 import type { Config } from '../config.ts';
 import { type Kind, type Slot, slotOf, TOLD } from '../notification/kinds.ts';
@@ -25,6 +26,7 @@ export interface RunningApp
 export interface RunOptions extends OnceOptions {
   readonly app: RunningApp;
   readonly config: Pick<Config, 'HANDLER_TIMEOUT_MS'>;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -73,7 +75,7 @@ export async function runHandler(
     const reason = takers ? `it is handled by subscriber ${takers}` : `no handler for ${what}`;
     return { type: 'skip', reason, lacks: name };
   }
-  const steps = onceOf(event, abort.signal, options);
+  const steps = onceOf(event, options);
   const { end: endState, ...leaving } = runStateOf(event, clock);
   const ctx: HandlerContext = {
     id: event.id,

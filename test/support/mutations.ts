@@ -331,7 +331,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a step that was done does not run again': {
     file: 'src/dispatch/once.ts',
-    original: 'if (before) return before.result;',
+    original: 'if (known?.done) return known.done.result;',
     mutant: '',
     noticedBy: 'test/dispatch/once.test.ts: runs its step once',
   },
