@@ -104,7 +104,7 @@ export class Dispatcher {
   start(): void {
     const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;
-    this.#endLeases = keepLeases({ ...this.#options, all: this.#leased, onError });
+    this.#endLeases = keepLeases({ ...this.#options, ...this.#of, all: this.#leased, onError });
     void this.#poll();
   }
 
@@ -236,7 +236,7 @@ export class Dispatcher {
     const insist = <T>(ask: () => Promise<T>) => this.#insist('store a step of ctx.once', claim, ask);
     this.#atWork.add(leased);
     const lines = keepingLines(log, lineOf(claim));
-    const ran = await runHandler(claim, abort, { ...this.#options, log: lines.log, insist });
+    const ran = await runHandler(leased, { ...this.#options, log: lines.log, insist });
     const limit = this.#limits.find((one) => isOf(claim, one));
     this.#atWork.delete(leased);
     if (limit && this.#runningOf(limit).length === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
@@ -324,8 +324,7 @@ export class Dispatcher {
     this.#cancelGathering?.();
     this.#cancelPoll();
     await within(clock, graceMs, this.#ended());
-    for (const { claim, abort } of this.#atWork)
-      giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
+    for (const leased of this.#atWork) giveUp(leased, 'the service is stopping');
     await within(clock, LAST_MS, this.#ended());
     this.#endLeases();
     this.#over.abort();

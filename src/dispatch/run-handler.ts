@@ -30,8 +30,12 @@ export interface RunOptions extends OnceOptions {
   readonly log: Logger;
 }
 
-/** The event of a run, and the number of its start. */
-export type Assignment = Omit<Claim, 'attempts' | 'askedAt'>;
+/** A start of an event. */
+export interface Start {
+  readonly claim: Omit<Claim, 'attempts' | 'askedAt'>;
+  /** aborted by the dispatcher when the run must end, and by the run itself after HANDLER_TIMEOUT_MS */
+  readonly abort: AbortController;
+}
 
 /** There is no handler for an event: `lacks` names its slot. */
 export type Lacking = Extract<Returned, { readonly type: 'skip' }> & { readonly lacks: string };
@@ -49,13 +53,9 @@ const DEAF =
 /**
  * Hands an event to the handler for its kind. Resolves when the handler and its steps have ended, however long that takes: before that,
  * no other event of the resource may run. The log of the options names the event in every line.
- * @param abort aborted by the caller when the run must end, and here after HANDLER_TIMEOUT_MS
  */
-export async function runHandler(
-  event: Assignment,
-  abort: AbortController,
-  options: RunOptions,
-): Promise<Run> {
+export async function runHandler(start: Start, options: RunOptions): Promise<Run> {
+  const { claim: event, abort } = start;
   const { app, clock, log } = options;
   if (event.body === '') return { type: 'dead', reason: 'invalid payload: its body was removed' };
   const body = JSON.parse(event.body);
@@ -98,7 +98,7 @@ export async function runHandler(
   let overdue: string | undefined;
   let cancel = clock.after(timeoutMs, () => {
     overdue = `the handler took longer than ${timeoutMs} ms`;
-    giveUp(event, abort, new DOMException(overdue, 'TimeoutError'));
+    giveUp(start, overdue, 'TimeoutError');
     cancel = clock.after(DEAF_MS, () => log.warn({ steps: steps.open() }, DEAF));
   });
   const ended = await atWorkOn(event, async (): Promise<Returned> => {
@@ -121,6 +121,6 @@ export async function runHandler(
 }
 
 /** Aborts a handler's signal. The listeners of the signal, and the errors that they throw, are the handler's. */
-export function giveUp(event: Assignment, abort: AbortController, reason: unknown): void {
-  atWorkOn(event, () => abort.abort(reason));
+export function giveUp({ claim, abort }: Start, why: string, name = 'AbortError'): void {
+  atWorkOn(claim, () => abort.abort(new DOMException(why, name)));
 }

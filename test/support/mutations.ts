@@ -318,8 +318,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never two at once: a handler is aborted before its lease runs out (5)': {
     file: 'src/dispatch/leases.ts',
-    original: 'if (leased.leasedAt <= before) lose(',
-    mutant: 'if (leased.leasedAt <= before - leaseMs) lose(',
+    original: 'if (leased.leasedAt <= before) giveUp(',
+    mutant: 'if (leased.leasedAt <= before - leaseMs) giveUp(',
     noticedBy:
       'test/dispatch/leases.test.ts: that cannot be renewed has its handler aborted before it runs out',
   },
