@@ -63,8 +63,8 @@ export class Dispatcher {
   readonly #atWork = new Set<Leased>();
   /** what a stop waits for: claims, events until their results are stored or never will be, calls of `onDead` */
   readonly #underWay = new Set<Promise<unknown>>();
-  /** places for handlers: of all kinds, and of those of each limit; `due` is the fraction of one that the newest lanes have still to get */
-  readonly #places;
+  /** places for handlers: of all kinds, and of those of each limit */
+  readonly #places: Places;
   readonly #limits;
   /** the instances, as asked KNOWN_MS ago at most */
   #instances: ReturnType<EventStore['reports']['instances']> | undefined;
@@ -90,9 +90,8 @@ export class Dispatcher {
     this.#options = { ...options, log };
     this.#of = { subscriber: options.app.subscriber ?? '' };
     this.#schedules = schedulesOf(options.app);
-    const free = { room: 0, newest: 0, due: 0 };
-    this.#places = { most: config.DISPATCH_CONCURRENCY, ...free };
-    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, ...free }));
+    this.#places = { most: config.DISPATCH_CONCURRENCY, taken: 0 };
+    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, taken: 0 }));
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
   }
 
@@ -191,26 +190,19 @@ export class Dispatcher {
   async #claimWhileWanted(): Promise<void> {
     const { store, clock, config } = this.#options;
     const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
-    const [places, limits] = [this.#places, this.#limits];
     this.#isClaiming = true;
     while (this.#isClaimWanted) {
       await setImmediate(); // one claim for all handlers that end in this turn of the event loop
-      for (const share of [places, ...limits]) {
-        share.room = share.most - this.#runningOf(share).length;
-        share.newest = Math.floor(share.due + share.room * NEWEST);
-      }
-      if (this.#isStopped || places.room <= 0) break;
+      const { room, newest } = this.#free(this.#places);
+      if (this.#isStopped || room <= 0) break;
       this.#isClaimWanted = false;
       const leasedAt = clock.monotonic();
       try {
-        const lanes = { oldest: places.room - places.newest, newest: places.newest, limits };
+        const limits = this.#limits.map((limit) => ({ ...limit, ...this.#free(limit) }));
+        const lanes = { oldest: room - newest, newest, limits };
         const { claims, hasMore } = await store.queue.claim({ ...this.#of, ...lanes, owner, leaseMs });
         this.#isClaimWanted ||= hasMore;
         for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
-        for (const share of [places, ...limits]) {
-          const taken = claims.filter((claim) => isOf(claim, share)).length;
-          share.due = Math.max(0, share.due + taken * NEWEST - Math.min(share.newest, taken));
-        }
       } catch (error) {
         this.#storeFailed('claim events', error); // the next poll claims again
       }
@@ -218,12 +210,17 @@ export class Dispatcher {
     this.#isClaiming = false;
   }
 
-  #runningOf(share: Share) {
-    return [...this.#atWork].filter(({ claim }) => isOf(claim, share));
+  /** How many places are free, and how many of those are for the newest lanes: of all places that are ever taken, a share. */
+  #free(places: Places) {
+    const running = [...this.#atWork].filter(({ claim }) => isOf(claim, places));
+    const room = places.most - running.length;
+    const newest = Math.floor((places.taken + room) * NEWEST) - Math.floor(places.taken * NEWEST);
+    return { room, newest };
   }
 
   #take(leased: Leased): void {
     const released = { ...RELEASE, startedAt: this.#options.clock.now(), ms: 0 };
+    for (const places of [this.#places, ...this.#limits]) if (isOf(leased.claim, places)) places.taken++;
     this.#leased.add(leased);
     const stored = this.#isStopped ? this.#store(leased.claim, released) : this.#handle(leased);
     this.#follow(stored.then(() => this.#leased.delete(leased)));
@@ -239,7 +236,7 @@ export class Dispatcher {
     const ran = await runHandler(leased, { ...this.#options, log: lines.log, insist });
     const limit = this.#limits.find((one) => isOf(claim, one));
     this.#atWork.delete(leased);
-    if (limit && this.#runningOf(limit).length === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
+    if (limit && this.#free(limit).room === 1) this.#isClaimWanted = true; // events over the limit may wait for this place
     this.#claim();
 
     const look = () => ('lacks' in ran ? this.#lookElsewhere(ran, claim) : ran);
@@ -347,10 +344,11 @@ export class Dispatcher {
   }
 }
 
-type Share = { readonly most: number; readonly kinds?: readonly string[] };
+/** Places for handlers, and how many events have ever taken one. */
+type Places = { readonly most: number; readonly kinds?: readonly string[]; taken: number };
 
 /** Whether an event takes one of these places: those without kinds are for all. */
-const isOf = (claim: Claim, { kinds }: Share) => kinds?.includes(slotOf(claim)) ?? true;
+const isOf = (claim: Claim, { kinds }: Places) => kinds?.includes(slotOf(claim)) ?? true;
 
 function report(log: Logger, claim: Claim, { status, outcome, error }: Ending): void {
   const line = { ...lineOf(claim), status, ...(error !== undefined && { reason: error }) };

@@ -343,8 +343,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'limits: a quarter of their places goes to the newest': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'Math.floor(share.due + share.room * NEWEST)',
-    mutant: 'share === places ? Math.floor(share.due + share.room * NEWEST) : 0',
+    original: 'return { room, newest };',
+    mutant: 'return { room, newest: places.kinds ? 0 : newest };',
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
@@ -553,8 +553,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'fairness: a quarter of one free slot is every fourth claim (11)': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'share.due + taken * NEWEST',
-    mutant: 'taken * NEWEST',
+    original: 'Math.floor((places.taken + room) * NEWEST) - Math.floor(places.taken * NEWEST);',
+    mutant: 'Math.floor(room * NEWEST);',
     noticedBy: 'test/dispatch/claims.test.ts: every fourth event is the newest',
   },
   'fairness: a lane waits since its ready event was received, whoever opens it (11)': {
