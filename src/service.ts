@@ -3,7 +3,7 @@ import { type MonotonicClock, pause } from './base/clock.ts';
 import { boundedServer, listen } from './base/http-server.ts';
 import { type Config, connectionsWithin } from './config.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
-import { type Dispatchers, dispatchersOf } from './dispatch/subscribers.ts';
+import { dispatchersOf } from './dispatch/subscribers.ts';
 import type { Admin } from './observer.ts';
 import { keepAdmitting } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
@@ -30,25 +30,14 @@ const FEWER =
   'fewer connections than MAX_CONNECTIONS: this process may not open enough files; raise its limit (ulimit -n)';
 
 /** A running receiver. */
-export interface Service {
-  readonly port: number;
-  readonly store: EventStore;
-  readonly dispatcher: Dispatchers;
-  /** where the admin listener is, if there is one */
-  readonly adminUrl?: string | undefined;
-  /**
-   * Answers requests under way, lets handlers end, aborts those that do not, releases their events, and closes the store.
-   * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
-   */
-  stop(): Promise<void>;
-}
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at a stop as well
  * as when a later part cannot begin.
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address cannot be listened on
  */
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions) {
   const { config, app, clock, log, admin, isDev } = options;
   await using ends = new AsyncDisposableStack();
   const store = await options.store;
@@ -98,7 +87,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     port: listener.port,
     store,
     dispatcher,
+    /** where the admin listener is, if there is one */
     adminUrl: inspector?.url,
+    /**
+     * Answers requests under way, lets handlers end, aborts those that do not, releases their events, and closes the store.
+     * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
+     */
     stop: () => started.disposeAsync(),
   };
 }
