@@ -1,10 +1,9 @@
-import type { Logger } from 'pino';
-import { type MonotonicClock, pause } from './base/clock.ts';
+import { pause } from './base/clock.ts';
 import { boundedServer, listen } from './base/http-server.ts';
-import { type Config, connectionsWithin } from './config.ts';
+import { connectionsWithin } from './config.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import { dispatchersOf } from './dispatch/subscribers.ts';
-import type { Admin } from './observer.ts';
+import type { Admin, Parts } from './observer.ts';
 import { keepAdmitting } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { keyringOf } from './receiver/keyring.ts';
@@ -12,18 +11,13 @@ import { quarantineOf } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { keepFor } from './store/queue/retention.ts';
 
-export interface ServiceOptions {
-  readonly config: Config;
+export interface ServiceOptions extends Pick<Parts, 'config' | 'clock' | 'log' | 'isDev'> {
   /** the handlers, and what they share */
   readonly app: ReadyApp;
-  readonly clock: MonotonicClock;
-  readonly log: Logger;
   /** opened by the caller, and perhaps not ready yet; the service closes it */
   readonly store: Promise<EventStore>;
   /** what watches the service, with a listener of its own */
   readonly admin?: Admin | undefined;
-  /** for developers: keeps the log of every attempt, and the inspector has a page to send */
-  readonly isDev?: boolean | undefined;
 }
 
 const FEWER =
@@ -46,7 +40,7 @@ export async function startService(options: ServiceOptions) {
 
   const keyring = keyringOf(parts);
   ends.defer(await keyring.start());
-  const quarantine = quarantineOf({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
+  const quarantine = quarantineOf({ ...parts, keyring });
   ends.defer(quarantine.stop);
 
   const opened = await openApp(app, parts);

@@ -1,27 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type MonotonicClock, pauseUntilAborted, within } from '../base/clock.ts';
+import { pauseUntilAborted, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { keepingLines, repeatedLine } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
-import type { Config } from '../config.ts';
 import { slotOf } from '../notification/kinds.ts';
-import type { Observer } from '../observer.ts';
+import type { Parts } from '../observer.ts';
 import type { AttemptOutcome, Claim, DeadEvent, EventStore, Of, Settlement } from '../store/event-store.ts';
 import { lineOf, ofSubscriber } from '../store/stored.ts';
 import { limitsOf, schedulesOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';
-import { giveUp, type Lacking, type Run, type RunOptions, runHandler } from './run-handler.ts';
-import { type Ending, endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
+import { giveUp, type Lacking, type Run, type RunningApp, runHandler } from './run-handler.ts';
+import { type Ending, endingOf, RELEASE } from './settlement.ts';
 
-export interface DispatcherOptions extends Omit<RunOptions, 'insist'>, RetryPolicy {
-  readonly config: Config;
-  readonly store: EventStore;
-  readonly clock: MonotonicClock;
-  readonly observer?: Observer | undefined;
-  /** keeps the log of every attempt, not only of those that fail */
-  readonly isDev?: boolean | undefined;
+export interface DispatcherOptions extends Parts {
+  readonly app: RunningApp;
+  /** a number in [0, 1), for the jitter of retries */
+  readonly random: () => number;
 }
 
 /** How long new events gather before a claim, so that claims leave the database to acks in between. */

@@ -1,6 +1,6 @@
-import { type MonotonicClock, repeat } from '../base/clock.ts';
-import type { Config } from '../config.ts';
-import type { Claim, EventStore, Of } from '../store/event-store.ts';
+import { repeat } from '../base/clock.ts';
+import type { Parts } from '../observer.ts';
+import type { Claim, Of } from '../store/event-store.ts';
 import { giveUp, type Start } from './run-handler.ts';
 
 /** An event that is leased, from its claim until its result is stored. */
@@ -10,10 +10,7 @@ export interface Leased extends Start {
   leasedAt: number;
 }
 
-interface LeasesOptions extends Of {
-  readonly store: Pick<EventStore, 'queue'>;
-  readonly clock: MonotonicClock;
-  readonly config: Pick<Config, 'LEASE_MS'>;
+interface LeasesOptions extends Parts, Of {
   /** the events of the subscriber that this process has leased */
   readonly all: ReadonlySet<Leased>;
   /** told why leases could not be renewed; the next look renews them again */

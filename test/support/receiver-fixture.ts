@@ -63,8 +63,7 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   const keyring = keyringOf({ store, clock, log, config });
   await keyring.refresh();
   const appClock = setup.clock ?? systemClock;
-  const maxBytes = config.QUARANTINE_MAX_BYTES;
-  const quarantine = quarantineOf({ store, keyring, clock: appClock, log, maxBytes });
+  const quarantine = quarantineOf({ store, keyring, clock: appClock, log, config });
   const parts = { store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
   const app = createServer(createReceiver(config, parts)).listen(0, '127.0.0.1');
   cleanUps.push(async () => {
