@@ -52,7 +52,7 @@ export async function startService(options: ServiceOptions) {
   if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running }));
 
   let phase: Phase = 'open';
-  const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
+  const receiver = createReceiver({ ...parts, keyring, quarantine, phase: () => phase });
   const { HOST: host, PORT: port, MAX_CONNECTIONS: wanted, SHUTDOWN_GRACE_MS: graceMs } = config;
   const connections = connectionsWithin(wanted);
   if (connections < wanted) log.warn({ connections, wanted }, FEWER);

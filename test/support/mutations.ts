@@ -533,8 +533,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   // 4. An ack never waits for a handler, nor one resource or process for another.
   'an ack never waits for a handler': {
     file: 'src/service.ts',
-    original: 'createReceiver(config, { ...parts,',
-    mutant: `createReceiver(config, { ...parts,
+    original: 'createReceiver({ ...parts,',
+    mutant: `createReceiver({ ...parts,
       store: {
         ping: () => store.ping(),
         async record(given) {

@@ -64,8 +64,8 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   await keyring.refresh();
   const appClock = setup.clock ?? systemClock;
   const quarantine = quarantineOf({ store, keyring, clock: appClock, log, config });
-  const parts = { store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
-  const app = createServer(createReceiver(config, parts)).listen(0, '127.0.0.1');
+  const parts = { config, store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
+  const app = createServer(createReceiver(parts)).listen(0, '127.0.0.1');
   cleanUps.push(async () => {
     app.closeAllConnections();
     app.close();
