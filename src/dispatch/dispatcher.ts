@@ -11,7 +11,7 @@ import { lineOf, ofSubscriber } from '../store/stored.ts';
 import { limitsOf, schedulesOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';
-import { giveUp, type Lacking, type Run, type RunningApp, runHandler } from './run-handler.ts';
+import { giveUp, type Run, type RunningApp, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE } from './settlement.ts';
 
 export interface DispatcherOptions extends Parts {
@@ -53,7 +53,6 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** whose events it runs */
   readonly #of: Of;
-  readonly #schedules;
   readonly #leased = new Set<Leased>();
   /** leased events whose handlers run */
   readonly #atWork = new Set<Leased>();
@@ -85,7 +84,6 @@ export class Dispatcher {
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
     this.#of = { subscriber: options.app.subscriber ?? '' };
-    this.#schedules = schedulesOf(options.app);
     this.#places = { most: config.DISPATCH_CONCURRENCY, taken: 0 };
     this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, taken: 0 }));
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
@@ -144,7 +142,7 @@ export class Dispatcher {
 
   /** Looks for waiting events that are due, events of other processes, and leases that ran out. */
   async #poll(): Promise<void> {
-    const { store, clock, config } = this.#options;
+    const { store, clock, config, app } = this.#options;
     const now = clock.monotonic();
     if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP, and at the start
     this.#pollAt = Number.POSITIVE_INFINITY; // none is due but what is asked for from here on
@@ -156,7 +154,7 @@ export class Dispatcher {
       isBehind = work.isBehind;
       if (work.isBehind + work.isDue > 0) found.push(...(await store.queue.wake(this.#of)));
       if (work.isReminder)
-        found.push(...(await store.queue.comeDue({ ...this.#of, schedules: this.#schedules })));
+        found.push(...(await store.queue.comeDue({ ...this.#of, schedules: schedulesOf(app) })));
       if (work.isLost && now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased].map(({ claim }) => claim.lease);
         const maxAttempts = config.RETRY_MAX_ATTEMPTS;
@@ -235,8 +233,7 @@ export class Dispatcher {
     if (limit && this.#free(limit).room === 1) this.#isClaimWanted = true; // events over the limit may wait for this place
     this.#claim();
 
-    const look = () => ('lacks' in ran ? this.#lookElsewhere(ran, claim) : ran);
-    const run = await this.#insist('look for a handler', claim, look);
+    const run = await this.#insist('look for a handler', claim, () => this.#lookElsewhere(ran, claim));
     if (!run) return;
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
@@ -251,20 +248,21 @@ export class Dispatcher {
   }
 
   /** Where another living instance has the handler that is not here, the event is given back, for ten minutes at most. */
-  async #lookElsewhere(run: Lacking, { id, kind, replays }: Claim): Promise<Run> {
+  async #lookElsewhere(run: Run, { id, kind, replays, subscriber }: Claim): Promise<Run> {
+    if (run.type !== 'skip' || run.lacks === undefined) return run;
     const { store, clock, config } = this.#options;
-    const [own, now] = [config.INSTANCE_NAME, clock.now()];
+    const own = config.INSTANCE_NAME;
     if (!this.#instances) clock.after(KNOWN_MS, () => (this.#instances = undefined));
     this.#instances ??= store.reports.instances();
     const others = (await this.#instances).filter((one) => one.name !== own && one.state === 'live');
     // A later version of the kit may know the kind by its name.
-    const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, this.#of.subscriber));
+    const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, subscriber));
     const other = others.find(({ kinds }) => lacked.some((slot) => kinds.includes(slot)));
     if (!other) return run;
     const attempts = await store.queue.attempts({ id });
     const before = attempts.findLastIndex((one) => one.outcome !== 'elsewhere' || one.replay !== replays);
-    const since = attempts[before + 1]?.startedAt ?? now;
-    if (now - since >= ELSEWHERE_MOST_MS) return run;
+    const since = attempts[before + 1]?.startedAt;
+    if (since !== undefined && clock.now() - since >= ELSEWHERE_MOST_MS) return run;
     return { type: 'elsewhere', reason: `${own} has ${run.reason}, and ${other.name} has one` };
   }
 

@@ -37,13 +37,11 @@ export interface Start {
   readonly abort: AbortController;
 }
 
-/** There is no handler for an event: `lacks` names its slot. */
-export type Lacking = Extract<Returned, { readonly type: 'skip' }> & { readonly lacks: string };
 type Other = 'dead' | 'timeout' | 'elsewhere';
 
-/** How a handler's run ended, with what it changed for its resource. */
-export type Run = (Returned | Lacking | { readonly type: Other; readonly reason: string }) &
-  Pick<Settlement, 'state' | 'reminders'>;
+/** How a handler's run ended, with what it changed for its resource. Without a handler, `lacks` names its slot. */
+export type Run = (Returned | { readonly type: Other; readonly reason: string }) &
+  Pick<Settlement, 'state' | 'reminders'> & { readonly lacks?: Slot };
 
 /** How long after the abort of its signal the log warns of a handler that still runs. */
 const DEAF_MS = 5000;

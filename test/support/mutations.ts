@@ -459,8 +459,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'retries: an event waits ten minutes at most for another instance': {
     file: 'src/dispatch/dispatcher.ts',
-    original: 'now - since >= ELSEWHERE_MOST_MS',
-    mutant: 'now - since >= 2 * ELSEWHERE_MOST_MS',
+    original: 'clock.now() - since >= ELSEWHERE_MOST_MS',
+    mutant: 'clock.now() - since >= 2 * ELSEWHERE_MOST_MS',
     noticedBy: 'test/dispatch/elsewhere.test.ts: is skipped after ten minutes',
   },
   'retries: instances that poll at one pace do not keep an event from the one that has its handler': {
