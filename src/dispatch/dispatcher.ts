@@ -12,12 +12,10 @@ import { limitsOf, schedulesOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';
 import { giveUp, type Run, type RunningApp, runHandler } from './run-handler.ts';
-import { type Ending, endingOf, RELEASE } from './settlement.ts';
+import { type Ending, endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
 
-export interface DispatcherOptions extends Parts {
+export interface DispatcherOptions extends Parts, RetryPolicy {
   readonly app: RunningApp;
-  /** a number in [0, 1), for the jitter of retries */
-  readonly random: () => number;
 }
 
 /** How long new events gather before a claim, so that claims leave the database to acks in between. */

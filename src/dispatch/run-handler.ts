@@ -1,9 +1,7 @@
-import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
 import { textOf } from '../base/thrown.ts';
-import type { Config } from '../config.ts';
 import { type Kind, type Slot, slotOf, TOLD } from '../notification/kinds.ts';
 import { parsePayload } from '../notification/payload.ts';
+import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, Settlement } from '../store/event-store.ts';
 import type { DefinedApp, Handler, HandlerContext } from './handler.ts';
@@ -23,11 +21,8 @@ export interface RunningApp
   readonly statuses?: StatusesClient | undefined;
 }
 
-export interface RunOptions extends OnceOptions {
+export interface RunOptions extends OnceOptions, Pick<Parts, 'config' | 'clock' | 'log'> {
   readonly app: RunningApp;
-  readonly config: Pick<Config, 'HANDLER_TIMEOUT_MS'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** A start of an event. */
