@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { Clock } from './base/clock.ts';
+import type { MonotonicClock } from './base/clock.ts';
 import type { Config } from './config.ts';
 import type { Refusal } from './notification/token.ts';
 import type { AttemptOutcome, EventStore, Of, Recorded, Status } from './store/event-store.ts';
@@ -43,23 +43,28 @@ export interface Observer {
   committed(ms: number): void;
 }
 
-/** The parts of the service that an admin listener works with. */
-export interface AdminNeeds {
-  readonly store: EventStore;
+/** What the parts of the service share. */
+export interface Parts {
   readonly config: Config;
-  readonly clock: Clock;
+  readonly store: EventStore;
+  readonly clock: MonotonicClock;
   readonly log: Logger;
+  readonly observer?: Observer | undefined;
+  /** for developers: the log of every attempt is kept, and the inspector has a page that sends to the receiver */
+  readonly isDev?: boolean | undefined;
+}
+
+/** The parts of the service that an admin listener works with. */
+export interface AdminNeeds extends Parts {
   /** where the receiver listens */
   readonly port: number;
-  /** whether there is a page that sends to the receiver, for developers */
-  readonly isDev?: boolean | undefined;
   /** the pages of the app, to be mounted at `/app` */
   readonly pages?: RequestHandler | undefined;
   /** Events may be ready, such as replayed events. */
   wake(): void;
 }
 
-export interface ReportNeeds extends Pick<AdminNeeds, 'store' | 'config' | 'clock' | 'log'> {
+export interface ReportNeeds extends Parts {
   /** the slots that there are handlers for; one of a subscriber ends in `@NAME` */
   readonly kinds: readonly string[];
   /** how many handlers run */

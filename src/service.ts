@@ -1,10 +1,9 @@
-import type { Logger } from 'pino';
-import { type MonotonicClock, pause } from './base/clock.ts';
+import { pause } from './base/clock.ts';
 import { boundedServer, listen } from './base/http-server.ts';
-import { type Config, connectionsWithin } from './config.ts';
+import { connectionsWithin } from './config.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
-import { type Dispatchers, dispatchersOf } from './dispatch/subscribers.ts';
-import type { Admin } from './observer.ts';
+import { dispatchersOf } from './dispatch/subscribers.ts';
+import type { Admin, Parts } from './observer.ts';
 import { keepAdmitting } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { keyringOf } from './receiver/keyring.ts';
@@ -12,43 +11,27 @@ import { quarantineOf } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { keepFor } from './store/queue/retention.ts';
 
-export interface ServiceOptions {
-  readonly config: Config;
+export interface ServiceOptions extends Pick<Parts, 'config' | 'clock' | 'log' | 'isDev'> {
   /** the handlers, and what they share */
   readonly app: ReadyApp;
-  readonly clock: MonotonicClock;
-  readonly log: Logger;
   /** opened by the caller, and perhaps not ready yet; the service closes it */
   readonly store: Promise<EventStore>;
   /** what watches the service, with a listener of its own */
   readonly admin?: Admin | undefined;
-  /** for developers: keeps the log of every attempt, and the inspector has a page to send */
-  readonly isDev?: boolean | undefined;
 }
 
 const FEWER =
   'fewer connections than MAX_CONNECTIONS: this process may not open enough files; raise its limit (ulimit -n)';
 
 /** A running receiver. */
-export interface Service {
-  readonly port: number;
-  readonly store: EventStore;
-  readonly dispatcher: Dispatchers;
-  /** where the admin listener is, if there is one */
-  readonly adminUrl?: string | undefined;
-  /**
-   * Answers requests under way, lets handlers end, aborts those that do not, releases their events, and closes the store.
-   * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
-   */
-  stop(): Promise<void>;
-}
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Listens, handles the events that wait, and opens the admin listener. The parts end in reverse order, at a stop as well
  * as when a later part cannot begin.
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address cannot be listened on
  */
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions) {
   const { config, app, clock, log, admin, isDev } = options;
   await using ends = new AsyncDisposableStack();
   const store = await options.store;
@@ -57,7 +40,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const keyring = keyringOf(parts);
   ends.defer(await keyring.start());
-  const quarantine = quarantineOf({ ...parts, keyring, maxBytes: config.QUARANTINE_MAX_BYTES });
+  const quarantine = quarantineOf({ ...parts, keyring });
   ends.defer(quarantine.stop);
 
   const opened = await openApp(app, parts);
@@ -69,7 +52,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running }));
 
   let phase: Phase = 'open';
-  const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });
+  const receiver = createReceiver({ ...parts, keyring, quarantine, phase: () => phase });
   const { HOST: host, PORT: port, MAX_CONNECTIONS: wanted, SHUTDOWN_GRACE_MS: graceMs } = config;
   const connections = connectionsWithin(wanted);
   if (connections < wanted) log.warn({ connections, wanted }, FEWER);
@@ -98,7 +81,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     port: listener.port,
     store,
     dispatcher,
+    /** where the admin listener is, if there is one */
     adminUrl: inspector?.url,
+    /**
+     * Answers requests under way, lets handlers end, aborts those that do not, releases their events, and closes the store.
+     * @throws KitError STORE_UNAVAILABLE, at the end, if results could not be stored
+     */
     stop: () => started.disposeAsync(),
   };
 }

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { type DefinedApp, specOf } from '../dispatch/handler.ts';
 import { handlersFile, loadDefinition } from '../dispatch/load-handlers.ts';
 import type { OnceOptions } from '../dispatch/once.ts';
-import { type Assignment, runHandler } from '../dispatch/run-handler.ts';
+import { runHandler, type Start } from '../dispatch/run-handler.ts';
 import { appsOf, lackingKinds, slotsOf } from '../dispatch/subscribers.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
@@ -156,7 +156,7 @@ async function storedEvent(store: StoreReader, id: string, { kind, body: file, s
 }
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. @param stored has the results of steps */
-async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 'step'>) {
+async function tryEvent(event: Start['claim'], config: Config, stored?: Pick<Queue, 'step'>) {
   const steps = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
   const queue: OnceOptions['store']['queue'] = {
     async step(asked) {
@@ -170,7 +170,8 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
       return { result };
     },
   };
-  const parts = { config, store: { queue }, clock: systemClock };
+  const insist: OnceOptions['insist'] = (ask) => ask();
+  const parts = { config, store: { queue }, clock: systemClock, insist };
   // Without an event of the database, nothing needs one, unless `start` reads it.
   const states: Pick<Queue, 'state' | 'states'> = {
     state: (lane) => withReader(config, (open) => open.queue.state(lane)),
@@ -180,7 +181,7 @@ async function tryEvent(event: Assignment, config: Config, stored?: Pick<Queue, 
   const run = await withHandlers(config, { queue: states }, ({ app, log }) => {
     const watched = watchLoop(appOf(app, event.subscriber));
     const context = { ...parts, app: watched, log: log.child(lineOf(event)) };
-    return keptAlive(runHandler(event, new AbortController(), context));
+    return keptAlive(runHandler({ claim: event, abort: new AbortController() }, context));
   });
   const duration_ms = Math.round(systemClock.monotonic() - began);
   const { id, kind, resource } = event;

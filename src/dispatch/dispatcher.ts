@@ -1,27 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type MonotonicClock, pauseUntilAborted, within } from '../base/clock.ts';
+import { pauseUntilAborted, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { keepingLines, repeatedLine } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
-import type { Config } from '../config.ts';
 import { slotOf } from '../notification/kinds.ts';
-import type { Observer } from '../observer.ts';
+import type { Parts } from '../observer.ts';
 import type { AttemptOutcome, Claim, DeadEvent, EventStore, Of, Settlement } from '../store/event-store.ts';
 import { lineOf, ofSubscriber } from '../store/stored.ts';
 import { limitsOf, schedulesOf } from './handler.ts';
 import { keepLeases, type Leased, renewalMs } from './leases.ts';
 import { atWorkOn } from './process-guard.ts';
-import { giveUp, type Lacking, type Run, type RunOptions, runHandler } from './run-handler.ts';
+import { giveUp, type Run, type RunningApp, runHandler } from './run-handler.ts';
 import { type Ending, endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
 
-export interface DispatcherOptions extends Omit<RunOptions, 'onStoreError'>, RetryPolicy {
-  readonly config: Config;
-  readonly store: EventStore;
-  readonly clock: MonotonicClock;
-  readonly observer?: Observer | undefined;
-  /** keeps the log of every attempt, not only of those that fail */
-  readonly isDev?: boolean | undefined;
+export interface DispatcherOptions extends Parts, RetryPolicy {
+  readonly app: RunningApp;
 }
 
 /** How long new events gather before a claim, so that claims leave the database to acks in between. */
@@ -57,14 +51,13 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** whose events it runs */
   readonly #of: Of;
-  readonly #schedules;
   readonly #leased = new Set<Leased>();
   /** leased events whose handlers run */
   readonly #atWork = new Set<Leased>();
   /** what a stop waits for: claims, events until their results are stored or never will be, calls of `onDead` */
   readonly #underWay = new Set<Promise<unknown>>();
-  /** places for handlers: of all kinds, and of those of each limit; `due` is the fraction of one that the newest lanes have still to get */
-  readonly #places;
+  /** places for handlers: of all kinds, and of those of each limit */
+  readonly #places: Places;
   readonly #limits;
   /** the instances, as asked KNOWN_MS ago at most */
   #instances: ReturnType<EventStore['reports']['instances']> | undefined;
@@ -89,10 +82,8 @@ export class Dispatcher {
     const log = options.log.child({ instance: config.INSTANCE_NAME });
     this.#options = { ...options, log };
     this.#of = { subscriber: options.app.subscriber ?? '' };
-    this.#schedules = schedulesOf(options.app);
-    const free = { room: 0, newest: 0, due: 0 };
-    this.#places = { most: config.DISPATCH_CONCURRENCY, ...free };
-    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, ...free }));
+    this.#places = { most: config.DISPATCH_CONCURRENCY, taken: 0 };
+    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, taken: 0 }));
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
   }
 
@@ -104,7 +95,7 @@ export class Dispatcher {
   start(): void {
     const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;
-    this.#endLeases = keepLeases({ ...this.#options, all: this.#leased, onError });
+    this.#endLeases = keepLeases({ ...this.#options, ...this.#of, all: this.#leased, onError });
     void this.#poll();
   }
 
@@ -149,7 +140,7 @@ export class Dispatcher {
 
   /** Looks for waiting events that are due, events of other processes, and leases that ran out. */
   async #poll(): Promise<void> {
-    const { store, clock, config } = this.#options;
+    const { store, clock, config, app } = this.#options;
     const now = clock.monotonic();
     if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers(); // as after SIGSTOP, and at the start
     this.#pollAt = Number.POSITIVE_INFINITY; // none is due but what is asked for from here on
@@ -161,7 +152,7 @@ export class Dispatcher {
       isBehind = work.isBehind;
       if (work.isBehind + work.isDue > 0) found.push(...(await store.queue.wake(this.#of)));
       if (work.isReminder)
-        found.push(...(await store.queue.comeDue({ ...this.#of, schedules: this.#schedules })));
+        found.push(...(await store.queue.comeDue({ ...this.#of, schedules: schedulesOf(app) })));
       if (work.isLost && now >= this.#sparedUntil && !this.#isStopped) {
         const held = [...this.#leased].map(({ claim }) => claim.lease);
         const maxAttempts = config.RETRY_MAX_ATTEMPTS;
@@ -191,26 +182,19 @@ export class Dispatcher {
   async #claimWhileWanted(): Promise<void> {
     const { store, clock, config } = this.#options;
     const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
-    const [places, limits] = [this.#places, this.#limits];
     this.#isClaiming = true;
     while (this.#isClaimWanted) {
       await setImmediate(); // one claim for all handlers that end in this turn of the event loop
-      for (const share of [places, ...limits]) {
-        share.room = share.most - this.#runningOf(share).length;
-        share.newest = Math.floor(share.due + share.room * NEWEST);
-      }
-      if (this.#isStopped || places.room <= 0) break;
+      const { room, newest } = this.#free(this.#places);
+      if (this.#isStopped || room <= 0) break;
       this.#isClaimWanted = false;
       const leasedAt = clock.monotonic();
       try {
-        const lanes = { oldest: places.room - places.newest, newest: places.newest, limits };
+        const limits = this.#limits.map((limit) => ({ ...limit, ...this.#free(limit) }));
+        const lanes = { oldest: room - newest, newest, limits };
         const { claims, hasMore } = await store.queue.claim({ ...this.#of, ...lanes, owner, leaseMs });
         this.#isClaimWanted ||= hasMore;
         for (const claim of claims) this.#take({ claim, leasedAt, abort: new AbortController() });
-        for (const share of [places, ...limits]) {
-          const taken = claims.filter((claim) => isOf(claim, share)).length;
-          share.due = Math.max(0, share.due + taken * NEWEST - Math.min(share.newest, taken));
-        }
       } catch (error) {
         this.#storeFailed('claim events', error); // the next poll claims again
       }
@@ -218,12 +202,17 @@ export class Dispatcher {
     this.#isClaiming = false;
   }
 
-  #runningOf(share: Share) {
-    return [...this.#atWork].filter(({ claim }) => isOf(claim, share));
+  /** How many places are free, and how many of those are for the newest lanes: of all places that are ever taken, a share. */
+  #free(places: Places) {
+    const running = [...this.#atWork].filter(({ claim }) => isOf(claim, places));
+    const room = places.most - running.length;
+    const newest = Math.floor((places.taken + room) * NEWEST) - Math.floor(places.taken * NEWEST);
+    return { room, newest };
   }
 
   #take(leased: Leased): void {
     const released = { ...RELEASE, startedAt: this.#options.clock.now(), ms: 0 };
+    for (const places of [this.#places, ...this.#limits]) if (isOf(leased.claim, places)) places.taken++;
     this.#leased.add(leased);
     const stored = this.#isStopped ? this.#store(leased.claim, released) : this.#handle(leased);
     this.#follow(stored.then(() => this.#leased.delete(leased)));
@@ -233,17 +222,16 @@ export class Dispatcher {
     const { claim, abort } = leased;
     const { clock, log, observer, isDev } = this.#options;
     const [startedAt, began] = [clock.now(), clock.monotonic()];
-    const onStoreError = (error: unknown) => this.#storeFailed('store a step of ctx.once', error, claim);
+    const insist = <T>(ask: () => Promise<T>) => this.#insist('store a step of ctx.once', claim, ask);
     this.#atWork.add(leased);
     const lines = keepingLines(log, lineOf(claim));
-    const ran = await runHandler(claim, abort, { ...this.#options, log: lines.log, onStoreError });
+    const ran = await runHandler(leased, { ...this.#options, log: lines.log, insist });
     const limit = this.#limits.find((one) => isOf(claim, one));
     this.#atWork.delete(leased);
-    if (limit && this.#runningOf(limit).length === limit.most - 1) this.#isClaimWanted = true; // events over the limit may wait for this place
+    if (limit && this.#free(limit).room === 1) this.#isClaimWanted = true; // events over the limit may wait for this place
     this.#claim();
 
-    const look = () => ('lacks' in ran ? this.#lookElsewhere(ran, claim) : ran);
-    const run = await this.#insist('look for a handler', claim, look);
+    const run = await this.#insist('look for a handler', claim, () => this.#lookElsewhere(ran, claim));
     if (!run) return;
     const isCutShort = this.#isStopped && abort.signal.aborted && run.type === 'error';
     const ending = isCutShort ? RELEASE : endingOf(run, claim, this.#options, clock.now());
@@ -258,20 +246,21 @@ export class Dispatcher {
   }
 
   /** Where another living instance has the handler that is not here, the event is given back, for ten minutes at most. */
-  async #lookElsewhere(run: Lacking, { id, kind, replays }: Claim): Promise<Run> {
+  async #lookElsewhere(run: Run, { id, kind, replays, subscriber }: Claim): Promise<Run> {
+    if (run.type !== 'skip' || run.lacks === undefined) return run;
     const { store, clock, config } = this.#options;
-    const [own, now] = [config.INSTANCE_NAME, clock.now()];
+    const own = config.INSTANCE_NAME;
     if (!this.#instances) clock.after(KNOWN_MS, () => (this.#instances = undefined));
     this.#instances ??= store.reports.instances();
     const others = (await this.#instances).filter((one) => one.name !== own && one.state === 'live');
     // A later version of the kit may know the kind by its name.
-    const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, this.#of.subscriber));
+    const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, subscriber));
     const other = others.find(({ kinds }) => lacked.some((slot) => kinds.includes(slot)));
     if (!other) return run;
     const attempts = await store.queue.attempts({ id });
     const before = attempts.findLastIndex((one) => one.outcome !== 'elsewhere' || one.replay !== replays);
-    const since = attempts[before + 1]?.startedAt ?? now;
-    if (now - since >= ELSEWHERE_MOST_MS) return run;
+    const since = attempts[before + 1]?.startedAt;
+    if (since !== undefined && clock.now() - since >= ELSEWHERE_MOST_MS) return run;
     return { type: 'elsewhere', reason: `${own} has ${run.reason}, and ${other.name} has one` };
   }
 
@@ -324,8 +313,7 @@ export class Dispatcher {
     this.#cancelGathering?.();
     this.#cancelPoll();
     await within(clock, graceMs, this.#ended());
-    for (const { claim, abort } of this.#atWork)
-      giveUp(claim, abort, new DOMException('the service is stopping', 'AbortError'));
+    for (const leased of this.#atWork) giveUp(leased, 'the service is stopping');
     await within(clock, LAST_MS, this.#ended());
     this.#endLeases();
     this.#over.abort();
@@ -348,10 +336,11 @@ export class Dispatcher {
   }
 }
 
-type Share = { readonly most: number; readonly kinds?: readonly string[] };
+/** Places for handlers, and how many events have ever taken one. */
+type Places = { readonly most: number; readonly kinds?: readonly string[]; taken: number };
 
 /** Whether an event takes one of these places: those without kinds are for all. */
-const isOf = (claim: Claim, { kinds }: Share) => kinds?.includes(slotOf(claim)) ?? true;
+const isOf = (claim: Claim, { kinds }: Places) => kinds?.includes(slotOf(claim)) ?? true;
 
 function report(log: Logger, claim: Claim, { status, outcome, error }: Ending): void {
   const line = { ...lineOf(claim), status, ...(error !== undefined && { reason: error }) };

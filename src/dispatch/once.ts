@@ -1,58 +1,30 @@
-import { type Clock, pause } from '../base/clock.ts';
-import { isUnavailable } from '../base/errors.ts';
 import { shown } from '../base/thrown.ts';
 import type { Claim, DoneStep, Queue } from '../store/event-store.ts';
 import { type AsJson, checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 1024 * 1024;
-/** The pause before the store is asked again after an error. */
-const STORE_RETRY_MS = 1000;
-
-/** The reason of a signal whose lease has run out, or may have: another process may begin the next attempt. */
-export class LeaseLost extends Error {
-  override readonly name = 'AbortError';
-}
 
 export interface OnceOptions {
   readonly store: { readonly queue: Pick<Queue, 'step' | 'saveStep'> };
-  readonly clock: Clock;
-  /** told when the store does not answer; the step asks again */
-  readonly onStoreError?: ((error: unknown) => void) | undefined;
+  /** Asks the store until it answers: a step whose result is not stored would run again. Undefined where it no longer matters. */
+  insist<T>(ask: () => Promise<T>): Promise<T | undefined>;
 }
 
-/**
- * Makes `ctx.once` for one run of a handler: the store remembers the steps that are done, as long as the run has its lease.
- * @param signal the signal of the run
- */
+/** Makes `ctx.once` for one run of a handler: the store remembers the steps that are done, as long as the run has its lease. */
 export function onceOf(
   { lease, subscriber, resource, seq }: Pick<Claim, 'lease' | 'subscriber' | 'resource' | 'seq'>,
-  signal: AbortSignal,
-  { store, clock, onStoreError }: OnceOptions,
+  { store: { queue }, insist }: OnceOptions,
 ) {
-  const { queue } = store;
   const key = { lease, subscriber, resource, seq };
   /** the steps of this run, with the result that one under way will have; one that threw may be called again */
   const called = new Map<string, Promise<DoneStep['result']> | undefined>();
   let isClosed = false;
   let unstorable: string | undefined;
 
-  /** Asks the store until it answers, or the lease is lost: a step whose result is not stored would run again. */
-  const patiently = async <T>(request: () => Promise<T>): Promise<T> => {
-    for (;;) {
-      try {
-        return await request();
-      } catch (error) {
-        if (!isUnavailable(error)) throw error;
-        if (signal.reason instanceof LeaseLost) throw signal.reason;
-        onStoreError?.(error);
-        await pause(clock, STORE_RETRY_MS);
-      }
-    }
-  };
   const run = async (step: string, fn: () => unknown): Promise<DoneStep['result']> => {
-    const { done: before, isHeld } = await patiently(() => queue.step({ ...key, name: step }));
-    if (before) return before.result;
-    if (!isHeld) throw new Error(`${overFor(step)}: it does not run`);
+    const known = await insist(() => queue.step({ ...key, name: step }));
+    if (known?.done) return known.done.result;
+    if (!known?.isHeld) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
     let result: string | null = null;
     try {
@@ -65,7 +37,7 @@ export function onceOf(
       unstorable ??= problem;
       throw new TypeError(problem, { cause });
     }
-    const stored = await patiently(() => queue.saveStep({ ...key, name: step, result }));
+    const stored = await insist(() => queue.saveStep({ ...key, name: step, result }));
     if (stored) return stored.result;
     throw new Error(`${overFor(step)}: its result is not stored, and the next attempt runs it again`);
   };

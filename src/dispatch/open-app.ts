@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { systemClock, within } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { shown, textOf } from '../base/thrown.ts';
-import type { Config } from '../config.ts';
+import type { Parts } from '../observer.ts';
 import { StatusesClient } from '../provider/index.ts';
 import type { Queue, StatePlace } from '../store/event-store.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
@@ -18,9 +18,7 @@ export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
 
 const UNCLOSED = 'the close of the app does not end, and the stop goes on without it (SHUTDOWN_GRACE_MS)';
 
-interface OpenOptions {
-  readonly config: Config;
-  readonly log: Logger;
+interface OpenOptions extends Pick<Parts, 'config' | 'log'> {
   readonly store: { readonly queue: Pick<Queue, 'state' | 'states'> };
 }
 

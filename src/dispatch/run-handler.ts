@@ -1,8 +1,7 @@
-import type { Logger } from 'pino';
 import { textOf } from '../base/thrown.ts';
-import type { Config } from '../config.ts';
 import { type Kind, type Slot, slotOf, TOLD } from '../notification/kinds.ts';
 import { parsePayload } from '../notification/payload.ts';
+import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, Settlement } from '../store/event-store.ts';
 import type { DefinedApp, Handler, HandlerContext } from './handler.ts';
@@ -22,22 +21,22 @@ export interface RunningApp
   readonly statuses?: StatusesClient | undefined;
 }
 
-export interface RunOptions extends OnceOptions {
+export interface RunOptions extends OnceOptions, Pick<Parts, 'config' | 'clock' | 'log'> {
   readonly app: RunningApp;
-  readonly config: Pick<Config, 'HANDLER_TIMEOUT_MS'>;
-  readonly log: Logger;
 }
 
-/** The event of a run, and the number of its start. */
-export type Assignment = Omit<Claim, 'attempts' | 'askedAt'>;
+/** A start of an event. */
+export interface Start {
+  readonly claim: Omit<Claim, 'attempts' | 'askedAt'>;
+  /** aborted by the dispatcher when the run must end, and by the run itself after HANDLER_TIMEOUT_MS */
+  readonly abort: AbortController;
+}
 
-/** There is no handler for an event: `lacks` names its slot. */
-export type Lacking = Extract<Returned, { readonly type: 'skip' }> & { readonly lacks: string };
 type Other = 'dead' | 'timeout' | 'elsewhere';
 
-/** How a handler's run ended, with what it changed for its resource. */
-export type Run = (Returned | Lacking | { readonly type: Other; readonly reason: string }) &
-  Pick<Settlement, 'state' | 'reminders'>;
+/** How a handler's run ended, with what it changed for its resource. Without a handler, `lacks` names its slot. */
+export type Run = (Returned | { readonly type: Other; readonly reason: string }) &
+  Pick<Settlement, 'state' | 'reminders'> & { readonly lacks?: Slot };
 
 /** How long after the abort of its signal the log warns of a handler that still runs. */
 const DEAF_MS = 5000;
@@ -47,13 +46,9 @@ const DEAF =
 /**
  * Hands an event to the handler for its kind. Resolves when the handler and its steps have ended, however long that takes: before that,
  * no other event of the resource may run. The log of the options names the event in every line.
- * @param abort aborted by the caller when the run must end, and here after HANDLER_TIMEOUT_MS
  */
-export async function runHandler(
-  event: Assignment,
-  abort: AbortController,
-  options: RunOptions,
-): Promise<Run> {
+export async function runHandler(start: Start, options: RunOptions): Promise<Run> {
+  const { claim: event, abort } = start;
   const { app, clock, log } = options;
   if (event.body === '') return { type: 'dead', reason: 'invalid payload: its body was removed' };
   const body = JSON.parse(event.body);
@@ -73,7 +68,7 @@ export async function runHandler(
     const reason = takers ? `it is handled by subscriber ${takers}` : `no handler for ${what}`;
     return { type: 'skip', reason, lacks: name };
   }
-  const steps = onceOf(event, abort.signal, options);
+  const steps = onceOf(event, options);
   const { end: endState, ...leaving } = runStateOf(event, clock);
   const ctx: HandlerContext = {
     id: event.id,
@@ -96,7 +91,7 @@ export async function runHandler(
   let overdue: string | undefined;
   let cancel = clock.after(timeoutMs, () => {
     overdue = `the handler took longer than ${timeoutMs} ms`;
-    giveUp(event, abort, new DOMException(overdue, 'TimeoutError'));
+    giveUp(start, overdue, 'TimeoutError');
     cancel = clock.after(DEAF_MS, () => log.warn({ steps: steps.open() }, DEAF));
   });
   const ended = await atWorkOn(event, async (): Promise<Returned> => {
@@ -119,6 +114,6 @@ export async function runHandler(
 }
 
 /** Aborts a handler's signal. The listeners of the signal, and the errors that they throw, are the handler's. */
-export function giveUp(event: Assignment, abort: AbortController, reason: unknown): void {
-  atWorkOn(event, () => abort.abort(reason));
+export function giveUp({ claim, abort }: Start, why: string, name = 'AbortError'): void {
+  atWorkOn(claim, () => abort.abort(new DOMException(why, name)));
 }

@@ -1,10 +1,9 @@
-import type { Config } from '../config.ts';
+import type { Parts } from '../observer.ts';
 import type { Claim, Settlement } from '../store/event-store.ts';
 import { LONGEST_AFTER_MS } from './outcome.ts';
 import type { Run } from './run-handler.ts';
 
-export interface RetryPolicy {
-  readonly config: Pick<Config, 'RETRY_MAX_ATTEMPTS' | 'RETRY_BASE_MS' | 'RETRY_CAP_MS'>;
+export interface RetryPolicy extends Pick<Parts, 'config'> {
   /** a number in [0, 1), for the jitter of retries */
   readonly random: () => number;
 }

@@ -1,24 +1,17 @@
 import { kindNames } from '../notification/kinds.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
-import { type Handlers, type Subscriber, schedulesOf } from './handler.ts';
+import { type Handlers, schedulesOf } from './handler.ts';
 import type { RunningApp } from './run-handler.ts';
 
 /** The apps to run: the handlers without a name, and each subscriber with its own. */
 export function appsOf<A extends RunningApp>(app: A): (A & { readonly subscriber: string })[] {
   const ticks = Object.entries(app.schedule ?? {}).map(([name, { run }]) => [`schedule:${name}`, run]);
-  const main: Subscriber & Pick<RunningApp, 'schedule'> = {
-    ...app,
-    handlers: { ...app.handlers, ...Object.fromEntries(ticks) },
-  };
-  const all = Object.entries({ '': main, ...app.subscribers });
-  return all.map(([subscriber, { handlers, limits, schedule }]) => ({
-    ...app,
-    subscriber,
-    handlers,
-    limits,
-    schedule,
-  }));
+  const main = { ...app, subscriber: '', handlers: { ...app.handlers, ...Object.fromEntries(ticks) } };
+  const others = Object.entries(app.subscribers ?? {}).map(([subscriber, { handlers, limits }]) => {
+    return { ...app, subscriber, handlers, limits, schedule: undefined };
+  });
+  return [main, ...others];
 }
 
 /** The kinds that nobody has a handler for. */
@@ -42,25 +35,22 @@ export type Dispatchers = ReturnType<typeof together>;
  * for the subscribers. They are started once.
  */
 export async function dispatchersOf({ app, ...options }: DispatcherOptions) {
-  const all: Dispatcher[] = [];
-  /** the slots that there are handlers for; one of a subscriber ends in `@NAME` */
-  const kinds: string[] = [];
-  for (const one of appsOf(app)) {
-    const { subscriber, handlers } = one;
-    const slots = slotsOf(handlers);
-    if (subscriber) await options.store.queue.subscribe({ subscriber, kinds: sentSlotsOf(handlers) });
-    all.push(new Dispatcher({ ...options, app: one }));
-    kinds.push(...slots.map((slot) => ofSubscriber(slot, subscriber)));
+  const { queue } = options.store;
+  const apps = appsOf(app);
+  for (const { subscriber, handlers } of apps) {
+    if (subscriber) await queue.subscribe({ subscriber, kinds: sentSlotsOf(handlers) });
   }
-  await options.store.queue.schedule({ list: schedulesOf(app) });
-  return { ...together(all), kinds };
+  await queue.schedule({ list: schedulesOf(app) });
+  /** the slots that there are handlers for; one of a subscriber ends in `@NAME` */
+  const kinds = apps.flatMap(({ subscriber, handlers }) =>
+    slotsOf(handlers).map((slot) => ofSubscriber(slot, subscriber)),
+  );
+  return { ...together(apps.map((one) => new Dispatcher({ ...options, app: one }))), kinds };
 }
 
 /** Several dispatchers as one. */
 export function together(all: readonly Dispatcher[]) {
-  const each = (tell: (one: Dispatcher) => void) => () => {
-    for (const one of all) tell(one);
-  };
+  const each = (tell: (one: Dispatcher) => void) => () => all.forEach(tell);
   return {
     /** How many handlers run. */
     running: () => all.reduce((sum, { running }) => sum + running, 0),

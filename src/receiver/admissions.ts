@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import type { Logger } from 'pino';
-import { type Clock, repeat, systemClock } from '../base/clock.ts';
+import { repeat, systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Config } from '../config.ts';
 import { parseBody } from '../notification/json.ts';
 import { verifyNotification } from '../notification/token.ts';
+import type { Parts } from '../observer.ts';
 import type { EventStore, Quarantined } from '../store/event-store.ts';
 import { type Keyring, keyringOf } from './keyring.ts';
 
@@ -53,11 +53,8 @@ export async function admitWaiting(store: EventStore, config: Config, webhook?: 
   return admitQuarantined(store, keyring, webhook);
 }
 
-interface AdmissionOptions {
-  readonly store: EventStore;
+interface AdmissionOptions extends Parts {
   readonly keyring: Keyring;
-  readonly clock: Clock;
-  readonly log: Pick<Logger, 'info' | 'error'>;
 }
 
 /**

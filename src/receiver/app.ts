@@ -1,11 +1,7 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
-import type { Logger } from 'pino';
-import type { MonotonicClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { sourceOf } from '../base/request-source.ts';
-import type { Config } from '../config.ts';
-import type { Answered, Observer } from '../observer.ts';
-import type { EventStore } from '../store/event-store.ts';
+import type { Answered, Parts } from '../observer.ts';
 import { lineOf } from '../store/stored.ts';
 import { label } from '../store/verified.ts';
 import { acksOf } from './acks.ts';
@@ -28,13 +24,9 @@ import {
 /** `draining`: it serves on, and tells a balancer to send nothing more. `closed`: it takes no further notification. */
 export type Phase = 'open' | 'draining' | 'closed';
 
-export interface ReceiverParts {
-  readonly store: Pick<EventStore, 'queue'>;
+export interface ReceiverParts extends Parts {
   readonly keyring: Pick<Keyring, 'keysFor' | 'refresh'>;
   readonly quarantine: Pick<Quarantine, 'add'>;
-  readonly clock: MonotonicClock;
-  readonly log: Logger;
-  readonly observer?: Observer | undefined;
   phase(): Phase;
 }
 
@@ -48,11 +40,11 @@ interface Exchange {
 }
 
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
-export function createReceiver(config: Config, parts: ReceiverParts): express.Express {
-  const { store, keyring, clock, log, phase } = parts;
+export function createReceiver(parts: ReceiverParts): express.Express {
+  const { config, store, keyring, clock, log, phase } = parts;
   const { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting } = config;
   const acks = acksOf(store.queue, clock);
-  const refuse = refusals(config, parts);
+  const refuse = refusals(parts);
 
   const checkHead: RequestHandler = (req, res, next) => {
     const isOverloaded = acks.waiting() >= mostWaiting;
@@ -108,9 +100,9 @@ async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyri
 const MINUTE_MS = 60_000;
 
 /** Gives a function that answers a refusal and logs it. On the webhook path it tells the observer and the quarantine, too. */
-function refusals(config: Config, parts: ReceiverParts) {
+function refusals(parts: ReceiverParts) {
+  const { config, quarantine, clock, log } = parts;
   const { BODY_LIMIT: bodyLimit, REJECT_LIMIT: rejectLimit } = config;
-  const { quarantine, clock, log } = parts;
   const write = requestLogOf(log, clock);
   const failures = counterBy(clock, MINUTE_MS);
 

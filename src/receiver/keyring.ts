@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
-import { type Clock, repeat } from '../base/clock.ts';
+import { repeat } from '../base/clock.ts';
 import { isSeededInPublic } from '../base/seeded-random.ts';
-import type { Config } from '../config.ts';
 import { keyOf } from '../notification/token.ts';
+import type { Parts } from '../observer.ts';
 import type { Secrets, WebhookSecret } from '../store/event-store.ts';
 
 /** How soon the keyring notices a secret that another process stored or retired, if no request needs it earlier. */
@@ -11,12 +11,9 @@ const POLL_MS = 1000;
 /** The pause between two reads: however many requests fail to verify, the store is read 20 times a second at most. */
 const GAP_MS = 50;
 
-interface KeyringOptions {
+interface KeyringOptions extends Pick<Parts, 'config' | 'clock'> {
   readonly store: { readonly secrets: Pick<Secrets, 'all'> };
-  readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
-  /** WEBHOOK_SECRET verifies for every webhook that never had a stored secret */
-  readonly config: Config;
 }
 
 export type Keyring = ReturnType<typeof keyringOf>;
@@ -42,6 +39,7 @@ export function keyringOf({ store, clock, log, config }: KeyringOptions) {
     return keys;
   };
 
+  /** of every webhook that never had a stored secret */
   const fallback = keysOf(config.WEBHOOK_SECRET ?? '', { setting: 'WEBHOOK_SECRET' });
 
   /** The keys that verify a webhook's notifications now; without one, those of WEBHOOK_SECRET. */

@@ -1,19 +1,14 @@
-import type { Logger } from 'pino';
-import { type MonotonicClock, within } from '../base/clock.ts';
+import { within } from '../base/clock.ts';
 import type { ParsedBody } from '../notification/json.ts';
 import { parsePayload } from '../notification/payload.ts';
 import { claimsRefusal, verifyNotification } from '../notification/token.ts';
-import type { EventStore, ToQuarantine } from '../store/event-store.ts';
+import type { Parts } from '../observer.ts';
+import type { ToQuarantine } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
 
-interface QuarantineOptions {
-  readonly store: Pick<EventStore, 'quarantine'>;
+interface QuarantineOptions extends Parts {
   readonly keyring: Pick<Keyring, 'keysFor'>;
-  readonly clock: MonotonicClock;
-  readonly log: Pick<Logger, 'warn'>;
-  /** how much is kept; with 0, nothing is */
-  readonly maxBytes: number;
 }
 
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */
@@ -29,7 +24,8 @@ const FULL =
 export type Quarantine = ReturnType<typeof quarantineOf>;
 
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
-export function quarantineOf({ store, keyring, clock, log, maxBytes }: QuarantineOptions) {
+export function quarantineOf({ store, keyring, clock, log, config }: QuarantineOptions) {
+  const maxBytes = config.QUARANTINE_MAX_BYTES; // with 0, nothing is kept
   const waiting = new Set<Promise<void>>();
   /** how many notifications were lost since the log last said so */
   let lost = 0;

@@ -119,7 +119,7 @@ export class Life {
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.
     const keyring = keyringOf({ ...parts, clock: systemClock });
     const quarantine = { add() {} };
-    const receiver = createReceiver(config, { ...parts, keyring, quarantine, phase: () => 'open' });
+    const receiver = createReceiver({ ...parts, keyring, quarantine, phase: () => 'open' });
     const both = express().disable('x-powered-by');
     if (pages) both.use('/app', pages);
     const listener: RequestListener = both.use(receiver);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import type { HandlerContext } from '../../src/dispatch/handler.ts';
 import { onceOf } from '../../src/dispatch/once.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
@@ -169,11 +168,8 @@ test('ctx tells id, attempt, replay, late and time of receipt, and its log names
 test.each([true, false])('no step begins after the end of its handler or lease: %s', async (holds) => {
   let ran = 0;
   const queue = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
-  const { signal } = new AbortController();
-  const { once, end } = onceOf({ lease: 'l', subscriber: '', resource: 'media:m', seq: 1 }, signal, {
-    store: { queue },
-    clock: new VirtualClock(),
-  });
+  const key = { lease: 'l', subscriber: '', resource: 'media:m', seq: 1 };
+  const { once, end } = onceOf(key, { store: { queue }, insist: (ask) => ask() });
   if (holds) await end();
   await expect(once('late', () => ++ran)).rejects.toThrow(
     /step "late" of ctx.once has ended .*: it does not run/,

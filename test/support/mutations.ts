@@ -264,7 +264,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/leases.test.ts: keeps its media until it has ended, when it ignores its signal',
   },
   'never two at once: a handler is aborted before its lease runs out (5)': {
-    change: ['if (leased.leasedAt <= before) lose(', 'if (leased.leasedAt <= before - leaseMs) lose('],
+    change: ['if (leased.leasedAt <= before) giveUp(', 'if (leased.leasedAt <= before - leaseMs) giveUp('],
     noticedBy: 'test/dispatch/leases.test.ts: that cannot be renewed',
   },
   'a repeat can be told: a settlement that is sent twice counts once (4)': {
@@ -272,7 +272,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/model.test.ts',
   },
   'a repeat can be told: a step that was done does not run again': {
-    change: ['if (before) return before.result;', ''],
+    change: ['if (known?.done) return known.done.result;', ''],
     noticedBy: 'test/dispatch/once.test.ts: runs its step once',
   },
   'limits: no more handlers of a kind begin than there is room for': {
@@ -280,10 +280,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/record-and-claim.test.ts: as many as there is room for',
   },
   'limits: a quarter of their places goes to the newest': {
-    change: [
-      'Math.floor(share.due + share.room * NEWEST)',
-      'share === places ? Math.floor(share.due + share.room * NEWEST) : 0',
-    ],
+    change: ['return { room, newest };', 'return { room, newest: places.kinds ? 0 : newest };'],
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
@@ -365,7 +362,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/elsewhere.test.ts: is handled there, uses up no attempt',
   },
   'retries: an event waits ten minutes at most for another instance': {
-    change: ['now - since >= ELSEWHERE_MOST_MS', 'now - since >= 2 * ELSEWHERE_MOST_MS'],
+    change: ['clock.now() - since >= ELSEWHERE_MOST_MS', 'clock.now() - since >= 2 * ELSEWHERE_MOST_MS'],
     noticedBy: 'test/dispatch/elsewhere.test.ts: is skipped after ten minutes',
   },
   'retries: instances that poll at one pace do not keep an event from the one that has its handler': {
@@ -419,8 +416,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   // 4. An ack never waits for a handler, nor one resource or process for another.
   'an ack never waits for a handler': {
     change: [
-      'createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase });',
-      `createReceiver(config, { ...parts, keyring, quarantine, phase: () => phase, store: {
+      'createReceiver({ ...parts, keyring, quarantine, phase: () => phase });',
+      `createReceiver({ ...parts, keyring, quarantine, phase: () => phase, store: {
       ...store, queue: { ...store.queue, async record(given) {
         const recorded = await store.queue.record(given);
         while ((await store.queue.event(recorded))?.status !== 'handled') await pause(clock, 10);
@@ -434,7 +431,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/claims.test.ts: a new event is handled within about a second behind',
   },
   'fairness: a quarter of one free slot is every fourth claim (11)': {
-    change: ['share.due + taken * NEWEST', 'taken * NEWEST'],
+    change: [
+      'Math.floor((places.taken + room) * NEWEST) - Math.floor(places.taken * NEWEST);',
+      'Math.floor(room * NEWEST);',
+    ],
     noticedBy: 'test/dispatch/claims.test.ts: every fourth event is the newest',
   },
   'fairness: a lane waits since its ready event was received, whoever opens it (11)': {

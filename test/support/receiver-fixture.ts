@@ -63,10 +63,9 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   const keyring = keyringOf({ store, clock, log, config });
   await keyring.refresh();
   const appClock = setup.clock ?? systemClock;
-  const maxBytes = config.QUARANTINE_MAX_BYTES;
-  const quarantine = quarantineOf({ store, keyring, clock: appClock, log, maxBytes });
-  const parts = { store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
-  const app = createServer(createReceiver(config, parts)).listen(0, '127.0.0.1');
+  const quarantine = quarantineOf({ store, keyring, clock: appClock, log, config });
+  const parts = { config, store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
+  const app = createServer(createReceiver(parts)).listen(0, '127.0.0.1');
   cleanUps.push(async () => {
     app.closeAllConnections();
     app.close();
