@@ -89,8 +89,9 @@ export function reminderOperations(d: Dialect) {
   const endPending = endingPending(d);
   const due = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at LIMIT ${WAVE}`;
   const r = d.rows('resource text, name text, data text');
+  // `+ 0`, as PostgreSQL would read all that are due for each 128 rows: 140 ms against 30, with 10,000 of them.
   const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber AND due_at <= ${d.now} AND reminders.data IS NOT DISTINCT FROM ${r.data}
+    AND reminders.subscriber = $subscriber AND due_at + 0 <= ${d.now} AND reminders.data IS NOT DISTINCT FROM ${r.data}
     RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}`;
   const bySeq = d.rows('seq bigint');
   const readSetters = `SELECT events.seq AS seq, id, site_id, webhook_id FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}`;
