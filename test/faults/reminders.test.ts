@@ -12,8 +12,9 @@ const KILLS = size({ small: 3, full: 30 });
 /** Of how many reminders one is forgotten, from some time before it is due to a little after. */
 const FORGOTTEN = 4;
 const [BEFORE_MS, AFTER_MS] = [3000, 500];
-/** That of the schedule. */
+/** That of the schedule; and how many of its times may be missed, where what comes due keeps a busy machine for longer. */
 const EVERY_MS = 5000;
+const MISSED = size({ small: 0, full: 5 });
 
 /** An event, with how many starts it had and how those ended that no crash cut off. */
 interface Stored {
@@ -111,9 +112,11 @@ describeWithPostgres('three receivers with reminders and a schedule, killed in t
     };
     expect(setters.filter((one) => !isKept(one))).toEqual([]);
 
-    const [first = Number.NaN] = ticks.map(({ time }) => time);
-    expect(ticks.map(({ time }) => time)).toEqual(ticks.map((_, index) => first + index * EVERY_MS));
-    expect(first + (ticks.length + 1) * EVERY_MS).toBeGreaterThan(idleAt);
+    const times = [...new Set(ticks.map(({ time }) => time))];
+    const [first = Number.NaN, last = Number.NaN] = [times[0], times.at(-1)];
+    expect([times.length, times.filter((time) => time % EVERY_MS !== 0)]).toEqual([ticks.length, []]);
+    expect((last - first) / EVERY_MS + 1 - times.length).toBeLessThanOrEqual(MISSED);
+    expect(last + 2 * EVERY_MS).toBeGreaterThan(idleAt);
     expect(await receivers.events('SELECT name FROM hookkit.reminders')).toEqual([{ name: '' }]);
   });
 });
