@@ -208,14 +208,14 @@ export class Receivers {
   async finishWhole(open = openStore): Promise<void> {
     const { lost } = await this.finish(open);
     expect(lost).toEqual([]);
-    expect(await this.#overlaps()).toEqual([]);
+    expect(await this.overlaps()).toEqual([]);
   }
 
   /**
    * Runs of one resource (and subscriber) that began before the one before them had ended. A run that was killed ended with its process, even
    * if the server carried out what that had sent last a moment later.
    */
-  #overlaps() {
+  overlaps() {
     return this.diary(
       `WITH ended AS (
          SELECT runs.*, coalesce(ended,

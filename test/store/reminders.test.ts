@@ -110,4 +110,15 @@ onEachEngine('reminders', (stage) => {
     await stage.pass(9_000_000);
     expect(await ticks(store)).toEqual([]); // another spec than this process has
   });
+
+  test('what comes due is no sign that something comes in, and nothing that a subscriber has yet to get', async () => {
+    const { store } = stage;
+    await set(store, 'media:one', LATER);
+    await store.queue.subscribe({ ...SEARCH, kinds: ['media_available'] });
+    const before = await store.reports.newestOfWebhooks();
+    await stage.pass(60_001);
+    expect(await due(store)).toHaveLength(1);
+    expect(await store.reports.newestOfWebhooks()).toEqual(before);
+    expect((await store.reports.overview()).subscribers.search).toMatchObject({ oldestPendingAt: undefined });
+  });
 });

@@ -67,8 +67,9 @@ export function reminderOperations(d: Dialect) {
   const { set, change } = changingReminders(d);
   const due = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at LIMIT ${WAVE}`;
   const r = d.rows('resource text, name text, data text');
+  // `+ 0`, as PostgreSQL would read all that are due for each 128 rows: 140 ms against 30, with 10,000 of them.
   const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber AND due_at <= ${d.now} AND reminders.data = ${r.data}
+    AND reminders.subscriber = $subscriber AND due_at + 0 <= ${d.now} AND reminders.data = ${r.data}
     RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}, ${d.now} AS now`;
   const event = d.rows(
     'id text, origin text, kind text, resource text, event_time bigint, body text, set_by bigint',

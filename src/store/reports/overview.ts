@@ -56,8 +56,8 @@ const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${co
   coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
 // What a subscriber was not given yet is ready for it, too.
-const notGiven = `SELECT received_at, 0 AS replays FROM (SELECT received_at FROM events WHERE subscriber = ''
-  AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) AND NOT ${IS_OWN} ORDER BY seq LIMIT 1) n`;
+const notGiven = `SELECT received_at, 0 AS replays FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
+  AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) ORDER BY seq LIMIT ${OLDEST}) n WHERE NOT ${IS_OWN}`;
 // Asked of one subscriber after the other: the indexes by which work is found begin with it.
 const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
   ${count(`events WHERE ${OF} AND next_at IS NOT NULL`)} AS waiting, ${count(`lanes WHERE ${OF} AND lease IS NOT NULL`)} AS running,
@@ -67,13 +67,14 @@ const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
 
 type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & { readonly paused?: string };
 
-/** How many of the newest events tell which webhooks something is accepted of. */
+/** How many of the newest events tell which webhooks something is accepted of, and among how many these are: ticks may be far more. */
 const NEAR = 4000;
+const REACH = 20_000;
 const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
-  FROM (SELECT webhook_id, received_at, subscriber, origin FROM events ORDER BY seq DESC LIMIT ${NEAR}) e
-  WHERE subscriber = '' AND NOT ${IS_OWN} GROUP BY webhook_id`;
+  FROM (SELECT webhook_id, received_at, subscriber FROM events WHERE seq > (SELECT max(seq) FROM events) - ${REACH} AND NOT ${IS_OWN}
+    ORDER BY seq DESC LIMIT ${NEAR}) e WHERE subscriber = '' GROUP BY webhook_id`;
 
-/** When the newest event of each webhook was received. Only the newest 4,000 events count. */
+/** When the newest event of each webhook was received, but for reminders and ticks. Only the newest 4,000 events count. */
 export const newestOfWebhooks = (db: Db) =>
   db.all<{ webhookId: string; receivedAt: number }>(newestByWebhook);
 
