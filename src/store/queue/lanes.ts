@@ -46,15 +46,13 @@ export interface LeaseKey extends Lane {
 }
 
 /** A lane that is leased, by its columns LEASED. */
-export interface LeasedLane extends Lane {
-  readonly lease: string;
+export interface LeasedLane extends LeaseKey {
   readonly owner: string;
-  readonly event: number;
   readonly startedAt: number;
   readonly late: number | undefined;
 }
 
-export const LEASED = 'resource, lease, owner, event, started_at, late';
+export const LEASED = 'resource, lease, owner, event AS seq, started_at, late';
 
 /** A column of the oldest ready event of a lane, which runs next. */
 export const firstReady = (what: string) =>

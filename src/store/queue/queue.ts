@@ -174,11 +174,11 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
 
     /** Ends a claim and records its start. What ends together shares a commit. */
     settle(claim: Claim, settlement: Settlement) {
-      const { lease, subscriber, resource, seq, starts: attempt, replays: replay } = claim;
+      const { lease, subscriber, resource, seq, starts, replays } = claim;
       const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
       const settle = settling.get(subscriber) ?? gathered((list) => calls.settle({ list, subscriber }));
       settling.set(subscriber, settle);
-      return settle({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
+      return settle({ ...settlement, lease, resource, seq, starts, replays, askedAt });
     },
 
     /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */

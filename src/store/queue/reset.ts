@@ -1,7 +1,7 @@
 import type { Db, Dialect, Params } from '../dialect.ts';
 import { READY } from '../schema.ts';
 import type { EventId, Of, Status, StoredEvent } from '../stored.ts';
-import { inOrder, type Lane, lockLanes, named, opening } from './lanes.ts';
+import { inOrder, type Lane, type LeasedLane, lockLanes, named, opening } from './lanes.ts';
 
 /** A step of a verb for many events of one subscriber. */
 export interface Chosen extends Of {
@@ -46,8 +46,8 @@ export function lockingIdle(d: Dialect) {
   return async (db: Db, seqs: Chosen['seqs'], { subscriber }: Of) => {
     const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs, { subscriber });
     const lanes = named(events.map(({ resource }) => resource));
-    const locked = await db.each<{ event: number | undefined }>(lock, lanes, { subscriber });
-    const running = new Set(locked.map(({ event }) => event));
+    const locked = await db.each<Partial<LeasedLane>>(lock, lanes, { subscriber });
+    const running = new Set(locked.map(({ seq }) => seq));
     const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
     if (lockEvents) await db.each(lockEvents, idle);
     return { idle, running: events.length - idle.length };

@@ -1,10 +1,10 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { OF, READY } from '../schema.ts';
-import type { DeadEvent, Of } from '../stored.ts';
+import type { Claim, DeadEvent, Of } from '../stored.ts';
 import { fanOutOperations } from './fan-out.ts';
 import { freeing, LEASED, type LeasedLane, opening } from './lanes.ts';
 import { type Due, type Held, lockingIdle, releasing, resetOperations, WAVE } from './reset.ts';
-import { type End, ending } from './settle.ts';
+import { ending } from './settle.ts';
 
 /** After so many crashes in a life of an event, it is dead. */
 const MOST_CRASHES = 5;
@@ -54,7 +54,7 @@ export function wakeOperations(d: Dialect) {
     ORDER BY until LIMIT ${RECOVERED} ${d.skipLocked}`;
   const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
   const readLost = `SELECT events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource AS resource, site_id, webhook_id, request, body,
-    starts + 1 AS starts, starts + 1 AS attempt, attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes,
+    starts + 1 AS starts, attempts + 1 AS attempts, replays, asked_at, crashes + 1 AS crashes,
     ${lost.lease} AS lease, ${lost.owner} AS owner, ${lost.started_at} AS started_at, ${lost.late} AS late
     FROM ${lost.beside}events WHERE ${lost.is('events.seq')}`;
 
@@ -112,10 +112,9 @@ export function wakeOperations(d: Dialect) {
     async recover(db: Db, { held, maxAttempts, ...of }: Recovery & Timed) {
       const { now } = of;
       const lost = await db.all<LeasedLane>(expired, { ...of, held });
-      const rows = lost.map(({ event, ...lane }) => ({ ...lane, seq: event }));
-      const ends = (await db.each<LostRow>(readLost, rows)).map((event) => {
+      const ends = (await db.each<LostRow>(readLost, lost)).map((event) => {
         const isDead = event.crashes >= MOST_CRASHES || event.attempts >= maxAttempts;
-        const end = { outcome: 'lost', error: LOST, counts: true, isCrash: true } as const;
+        const end = { outcome: 'lost', error: LOST, counts: true } as const;
         const ms = Math.max(0, now - event.startedAt);
         return { ...event, ...end, ms, status: isDead ? ('dead' as const) : ('pending' as const) };
       });
@@ -134,5 +133,5 @@ export interface Recovery {
 
 /** An event whose lease ran out, with its lane; this start is counted. */
 type LostRow = Omit<DeadEvent, 'error'> &
-  Omit<LeasedLane, 'event'> &
-  Pick<End, 'seq' | 'attempt' | 'replay'> & { readonly crashes: number };
+  LeasedLane &
+  Pick<Claim, 'replays' | 'askedAt'> & { readonly crashes: number };
