@@ -245,7 +245,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never two at once: only the lease of an attempt stores its results (4)': {
     change: [
-      `seqs.has(lease) && seqs.get(lease) === event);
+      `seqs.has(lease) && seqs.get(lease) === seq);
     return new Map(held.map((lane) => [lane.lease, lane]));`,
       `seqs.size > 0);
     return new Map(keys.flatMap((key) => held.filter(({ event }) => event === key.seq).map((lane) => [key.lease, lane])));`,

@@ -67,15 +67,14 @@ export function resetOperations(d: Dialect) {
       crashes = 0, asked_at = NULL, waiting = NULL, late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
       ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
-      RETURNING events.seq AS event, events.id`;
+      RETURNING events.seq, events.id`;
   const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, waiting = NULL, last_error = $reason,
       ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
-    RETURNING events.seq AS event, events.id, events.resource`;
-  const byEvent = d.rows('event bigint');
-  const setBy = d.rows('resource text, event bigint');
+    RETURNING events.seq, events.id, events.resource`;
+  const setBy = d.rows('resource text, seq bigint');
   const forgetReminders = `DELETE FROM reminders ${setBy.using} WHERE ${setBy.is('reminders.resource')} AND subscriber = $subscriber
-    AND set_by = ${setBy.event}`;
-  const forgetSteps = `DELETE FROM steps ${byEvent.using} WHERE ${byEvent.is('steps.event')}`;
+    AND set_by = ${setBy.seq}`;
+  const forgetSteps = `DELETE FROM steps ${bySeq.using} WHERE ${bySeq.is('steps.event', 'seq')}`;
 
   return {
     /**
@@ -90,7 +89,7 @@ export function resetOperations(d: Dialect) {
      */
     async reset(db: Db, { seqs, still, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean }) {
       const { idle, running } = await lockIdle(db, seqs, of);
-      const events = await db.each<{ event: number; id: EventId }>(reset, idle, { heldBy, still });
+      const events = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, still });
       if (resetSteps) await db.each(forgetSteps, events);
       return { events, running };
     },
@@ -98,7 +97,7 @@ export function resetOperations(d: Dialect) {
     /** Ends pending and dead events for good, and forgets the reminders that they set, but for those that a lane runs. The next claim closes a lane with nothing ready. */
     async dismiss(db: Db, { seqs, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
       const { idle } = await lockIdle(db, seqs, of);
-      const events = await db.each<Lane & { event: number; id: EventId }>(dismiss, idle, {
+      const events = await db.each<Lane & { seq: number; id: EventId }>(dismiss, idle, {
         still,
         reason,
         now,

@@ -55,9 +55,9 @@ export function ending(d: Dialect) {
 
 export function settleOperations(d: Dialect) {
   const lock = lockLanes(d);
-  const settled = d.rows('event bigint, lease text');
+  const settled = d.rows('seq bigint, lease text');
   const settledBefore = `SELECT attempts.lease AS lease FROM ${settled.beside}attempts
-    WHERE ${settled.is('attempts.event')} AND attempts.lease = ${settled.lease} AND outcome <> 'lost'`;
+    WHERE ${settled.is('attempts.event', 'seq')} AND attempts.lease = ${settled.lease} AND outcome <> 'lost'`;
   const endStarts = ending(d);
   const free = freeing(d);
   const toValue = 'ON CONFLICT (subscriber, resource, name) DO UPDATE SET value = excluded.value';
@@ -103,9 +103,7 @@ export function settleOperations(d: Dialect) {
       await change(db, reminders, { subscriber, now });
       const more = await free(db, held, { subscriber });
       // The attempt is there already: this settlement was sent twice, as the answer to the first was lost.
-      const others = list
-        .filter(({ lease }) => !lanes.has(lease))
-        .map(({ lease, seq: event }) => ({ lease, event }));
+      const others = list.filter(({ lease }) => !lanes.has(lease));
       const attempts = await db.each<{ lease: string }>(settledBefore, others);
       const before = new Set(attempts.map(({ lease }) => lease));
       return list.map(
