@@ -46,7 +46,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT resource, received_at,\s+\(SELECT 1 FROM lanes/, 'events_ready lanes_pkey'],
   [/^SELECT resource, name, due_at/, 'reminders_due'],
   [/^DELETE FROM reminders WHERE/, 'reminders_due'],
-  [/^SELECT seq, origin, body/, 'events_own'],
+  [/^SELECT seq, events.resource AS resource, origin/, 'events_own'],
 ];
 
 onPostgres('every statement', (stage) => {

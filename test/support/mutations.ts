@@ -351,8 +351,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'poison: what was lost twice runs beside none of another subscriber (10)': {
     change: [
-      'const readySuspect = `SELECT seq, subscriber FROM events WHERE ',
-      'const readySuspect = `SELECT seq, subscriber FROM events WHERE subscriber = $subscriber AND ',
+      'const readySuspect = `SELECT seq, subscriber, resource FROM events WHERE ',
+      'const readySuspect = `SELECT seq, subscriber, resource FROM events WHERE subscriber = $subscriber AND ',
     ],
     noticedBy: 'test/store/subscribers.test.ts: lost twice beside that of another',
   },

@@ -90,9 +90,9 @@ export function fanOutOperations(d: Dialect) {
     },
 
     /** Makes the events of a subscriber that it has not yet, and holds them. @returns them, and of how many the body is gone */
-    async makeHeld(db: Db, { seqs, subscriber, heldBy }: Omit<Chosen, 'still'> & Held) {
+    async makeHeld(db: Db, { events, subscriber, heldBy }: Omit<Chosen, 'still'> & Held) {
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
-      const sources = await db.each<Source>(chosen, seqs, { subscriber });
+      const sources = await db.each<Source>(chosen, events, { subscriber });
       const { made, pruned } = await makeOf(db, sources, row?.kinds ?? '', { subscriber, heldBy });
       return { ids: made.map(({ id }) => id), pruned };
     },

@@ -89,7 +89,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
-  /** The seqs of events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
+  /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
   async function* matching(filter: EventFilter, subscribers: readonly string[]) {
     // Not the last safe place: an ack under way may hold it back behind events that are there.
     const { seq: upTo } = await reader.lastGiven();
@@ -98,7 +98,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       const page = (after: string | undefined) =>
         reader.search({ filter: own, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
       for await (const { events } of stepsFrom(undefined, page))
-        if (events.length > 0) yield { subscriber, seqs: events.map(({ seq }) => ({ seq })) };
+        if (events.length > 0)
+          yield { subscriber, events: events.map(({ seq, resource }) => ({ seq, resource })) };
     }
   }
 
@@ -201,8 +202,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       await whileHeld(filter, options, async (held) => {
         const reset = await calls.reset({ ...held, still: filter.waiting ?? filter.status, resetSteps });
         sum.running += reset.running;
-        sum.events += reset.events.length;
-        await onStep?.(reset.events.map(({ id }) => id));
+        sum.events += reset.ids.length;
+        await onStep?.(reset.ids);
       });
       return sum;
     },
@@ -214,8 +215,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     async startSubscriber(subscriber: string, since: number, options: ReplayOptions = {}) {
       const sum = { events: 0, pruned: 0 };
       const past = { subscriber: '', since };
-      const make = async ({ seqs, heldBy }: Omit<Chosen, 'still'> & Held) => {
-        const made = await calls.makeHeld({ subscriber, seqs, heldBy });
+      const make = async ({ events, heldBy }: Omit<Chosen, 'still'> & Held) => {
+        const made = await calls.makeHeld({ subscriber, events, heldBy });
         sum.events += made.ids.length;
         sum.pruned += made.pruned;
         await options.onStep?.(made.ids);

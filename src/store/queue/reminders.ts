@@ -37,7 +37,7 @@ export function changingReminders(d: Dialect) {
       set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data`;
   const drop = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
     AND reminders.subscriber = $subscriber`;
-  const pending = `SELECT seq, origin, body, ${r.name} AS name FROM ${r.beside}events
+  const pending = `SELECT seq, events.resource AS resource, origin, body, ${r.name} AS name FROM ${r.beside}events
     WHERE ${r.is('events.resource')} AND subscriber = $subscriber AND ${IS_OWN} AND status = 'pending'`;
   const bySeq = d.rows('seq bigint');
   const end = `UPDATE events SET status = 'skipped', last_error = $reason, next_at = NULL, held_by = NULL, waiting = NULL,
@@ -59,7 +59,7 @@ export function changingReminders(d: Dialect) {
   };
 }
 
-type Pending = Readonly<Record<'origin' | 'body' | 'name', string>> & { readonly seq: number };
+type Pending = Readonly<Record<'origin' | 'body' | 'name', string>> & Lane & { readonly seq: number };
 
 /** How reminders and the times of schedules become events. */
 export function reminderOperations(d: Dialect) {

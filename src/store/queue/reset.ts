@@ -5,7 +5,7 @@ import { inOrder, type Lane, type LeasedLane, lockLanes, named, opening } from '
 
 /** A step of a verb for many events of one subscriber. */
 export interface Chosen extends Of {
-  readonly seqs: readonly Pick<Due, 'seq'>[];
+  readonly events: readonly Pick<Due, 'seq' | 'resource'>[];
   /** the status of the filter, or why events wait: either may have changed since they were looked up */
   readonly still: Status | StoredEvent['waiting'];
 }
@@ -40,11 +40,7 @@ export function releasing(d: Dialect, condition: string) {
 export function lockingIdle(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const lock = lockLanes(d);
-  const bySeq = d.rows('seq bigint');
-  const found = `SELECT events.seq, resource FROM ${bySeq.beside}events
-    WHERE ${bySeq.is('events.seq')} AND subscriber = $subscriber`;
-  return async (db: Db, seqs: Chosen['seqs'], { subscriber }: Of) => {
-    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs, { subscriber });
+  return async (db: Db, events: Chosen['events'], { subscriber }: Of) => {
     const lanes = named(events.map(({ resource }) => resource));
     const locked = await db.each<Partial<LeasedLane>>(lock, lanes, { subscriber });
     const running = new Set(locked.map(({ seq }) => seq));
@@ -87,23 +83,23 @@ export function resetOperations(d: Dialect) {
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
-    async reset(db: Db, { seqs, still, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean }) {
-      const { idle, running } = await lockIdle(db, seqs, of);
-      const events = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, still });
-      if (resetSteps) await db.each(forgetSteps, events);
-      return { events, running };
+    async reset(
+      db: Db,
+      { events, still, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean },
+    ) {
+      const { idle, running } = await lockIdle(db, events, of);
+      const done = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, still });
+      if (resetSteps) await db.each(forgetSteps, done);
+      return { ids: done.map(({ id }) => id), running };
     },
 
     /** Ends pending and dead events for good, and forgets the reminders that they set, but for those that a lane runs. The next claim closes a lane with nothing ready. */
-    async dismiss(db: Db, { seqs, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
-      const { idle } = await lockIdle(db, seqs, of);
-      const events = await db.each<Lane & { seq: number; id: EventId }>(dismiss, idle, {
-        still,
-        reason,
-        now,
-      });
-      await db.each(forgetReminders, events, of);
-      return events.map(({ id }) => id);
+    async dismiss(db: Db, { events, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
+      const { idle } = await lockIdle(db, events, of);
+      const how = { still, reason, now };
+      const done = await db.each<Lane & { seq: number; id: EventId }>(dismiss, idle, how);
+      await db.each(forgetReminders, done, of);
+      return done.map(({ id }) => id);
     },
   };
 }

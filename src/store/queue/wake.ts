@@ -35,7 +35,7 @@ export function wakeOperations(d: Dialect) {
   // A suspect is an event that was lost twice: it may be what ends its process. One of them is ready or runs at a time, whosever it is:
   // subscribers share a process, and the one to blame would take the suspects of the others along.
   const isSuspect = "crashes >= 2 AND status = 'pending'";
-  const readySuspect = `SELECT seq, subscriber FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
+  const readySuspect = `SELECT seq, subscriber, resource FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
   const nextSuspect = `SELECT seq, resource, received_at FROM events
     WHERE ${OF} AND ${isSuspect} AND next_at <= ${d.now} AND (SELECT seq FROM (${readySuspect}) r) IS NULL
     ORDER BY next_at LIMIT 1`;
@@ -88,7 +88,7 @@ export function wakeOperations(d: Dialect) {
 
     /** Where nobody has claimed the ready suspect for a minute, sets it back to waiting, behind the other suspects. */
     async passOver(db: Db, { now }: Timed): Promise<void> {
-      const [suspect] = await db.all<Of & Pick<Due, 'seq'>>(readySuspect);
+      const [suspect] = await db.all<Of & Pick<Due, 'seq' | 'resource'>>(readySuspect);
       const { idle } = suspect ? await lockIdle(db, [suspect], suspect) : { idle: [] };
       await db.each(standBack, idle, { now, before: now - SUSPECT_MS });
     },
