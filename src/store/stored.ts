@@ -26,6 +26,9 @@ export interface Of {
   readonly subscriber: string;
 }
 
+/** Whose events are meant, and the time. */
+export type Timed = Of & { readonly now: number };
+
 /** Whether a text can be the name of a subscriber: `main` and `all` mean something else in filters. */
 export const isSubscriber = (text: string) => /^(?!(main|all)$)[a-z][a-z0-9-]{0,39}$/.test(text);
 

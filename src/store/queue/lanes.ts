@@ -64,19 +64,17 @@ export const firstReady = (what: string) =>
  * over. The function returns the names of the lanes that have something ready.
  */
 export function freeing(d: Dialect) {
-  const byLane = d.rows('resource text');
-  const close = `DELETE FROM lanes ${byLane.using} WHERE ${isLane(byLane)}
+  const r = d.rows('resource text, over_limit int');
+  const close = `DELETE FROM lanes ${r.using} WHERE ${isLane(r)}
       AND ${firstReady('seq')} IS NULL ${d.changed('lanes.resource')}`;
-  const freed = d.rows('resource text, over_limit int');
   const free = `UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL,
-      late = NULL, over_limit = ${freed.over_limit}, ready_at = ${firstReady('received_at')}
-    ${freed.from} WHERE ${isLane(freed)}`;
+      late = NULL, over_limit = ${r.over_limit}, ready_at = ${firstReady('received_at')}
+    ${r.from} WHERE ${isLane(r)}`;
   return async (db: Db, lanes: readonly (Lane & { readonly overLimit?: number })[], of: Of) => {
-    const limits = new Map(lanes.map(({ resource, overLimit = 0 }) => [resource, overLimit]));
-    for (const { resource } of await db.each<Lane>(close, named([...limits.keys()]), of))
-      limits.delete(resource);
-    const rows = [...limits].map(([resource, overLimit]) => ({ resource, overLimit }));
-    await db.each(free, inOrder(rows, 'resource'), of);
-    return new Set(limits.keys());
+    const rows = lanes.map(({ resource, overLimit = 0 }) => ({ resource, overLimit }));
+    const left = new Map(inOrder(rows, 'resource').map((row) => [row.resource, row]));
+    for (const { resource } of await db.each<Lane>(close, [...left.values()], of)) left.delete(resource);
+    await db.each(free, [...left.values()], of);
+    return new Set(left.keys());
   };
 }

@@ -11,7 +11,7 @@ import { pruneOperations } from './prune.ts';
 import { type Arrival, recordOperations } from './record.ts';
 import { reminderOperations } from './reminders.ts';
 import { type Chosen, type Held, HOLD_MS, resetOperations, WAVE } from './reset.ts';
-import { type Settled, type Settling, settleOperations } from './settle.ts';
+import { type Settling, settleOperations } from './settle.ts';
 import { wakeOperations } from './wake.ts';
 
 /** What changes events and their lanes. */
@@ -85,7 +85,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     return isNew;
   });
   /** of each subscriber: what stands in the way of one holds up no other */
-  const settling = new Map<string, (one: Settling) => Promise<Settled>>();
+  const settling = new Map<string, ReturnType<typeof settlingOf>>();
+  const settlingOf = (subscriber: string) =>
+    gathered((list: readonly Settling[]) => calls.settle({ list, subscriber }));
   let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
@@ -177,7 +179,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     settle(claim: Claim, settlement: Settlement) {
       const { lease, subscriber, resource, seq, starts, replays } = claim;
       const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
-      const settle = settling.get(subscriber) ?? gathered((list) => calls.settle({ list, subscriber }));
+      const settle = settling.get(subscriber) ?? settlingOf(subscriber);
       settling.set(subscriber, settle);
       return settle({ ...settlement, lease, resource, seq, starts, replays, askedAt });
     },

@@ -2,11 +2,9 @@ import { hash } from 'node:crypto';
 import { lastOf, nextOf } from '../../base/schedule.ts';
 import { type Db, type Dialect, one } from '../dialect.ts';
 import { IS_OWN, OF } from '../schema.ts';
-import { eventId, type Of, ofSubscriber, type ReminderChange, type Scheduled } from '../stored.ts';
+import { eventId, ofSubscriber, type ReminderChange, type Scheduled, type Timed } from '../stored.ts';
 import { inOrder, type Lane, opening } from './lanes.ts';
 import { lockingIdle, WAVE } from './reset.ts';
-
-type Timed = Of & { readonly now: number };
 
 /** A reminder; without a name, it is the next time of a schedule, whose `data` says when it comes. */
 interface Reminder extends Lane {
@@ -126,7 +124,7 @@ export function reminderOperations(d: Dialect) {
 }
 
 /** The event of a reminder, or of the last time of a schedule. */
-function eventOf(reminder: Reminder, { subscriber }: Of) {
+function eventOf(reminder: Reminder, { subscriber }: Timed) {
   const { resource, name, setBy, replay, start, data, now } = reminder;
   const isTick = name === '';
   const eventTime = isTick ? Math.max(reminder.dueAt, lastOf(JSON.parse(data), now) ?? 0) : reminder.dueAt;

@@ -56,21 +56,20 @@ export function resetOperations(d: Dialect) {
   const held = `SELECT seq, resource, received_at FROM events WHERE subscriber = $subscriber AND held_by = $held_by
     AND next_at = $held_by ORDER BY event_time, seq LIMIT ${WAVE}`;
   const lockIdle = lockingIdle(d);
-  const bySeq = d.rows('seq bigint');
+  const r = d.rows('resource text, seq bigint');
   // An event that another replay holds counts as replayed once.
   const isStill = 'coalesce($still, events.status) IN (events.status, events.waiting)';
   const reset = `UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0,
       crashes = 0, asked_at = NULL, waiting = NULL, late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
-      ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
+      ${r.from} WHERE ${r.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
       RETURNING events.seq, events.id`;
   const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, waiting = NULL, last_error = $reason,
-      ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
+      ended_at = $now ${r.from} WHERE ${r.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
     RETURNING events.seq, events.id, events.resource`;
-  const setBy = d.rows('resource text, seq bigint');
-  const forgetReminders = `DELETE FROM reminders ${setBy.using} WHERE ${setBy.is('reminders.resource')} AND subscriber = $subscriber
-    AND set_by = ${setBy.seq}`;
-  const forgetSteps = `DELETE FROM steps ${bySeq.using} WHERE ${bySeq.is('steps.event', 'seq')}`;
+  const forgetReminders = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND subscriber = $subscriber
+    AND set_by = ${r.seq}`;
+  const forgetSteps = `DELETE FROM steps ${r.using} WHERE ${r.is('steps.event', 'seq')}`;
 
   return {
     /**

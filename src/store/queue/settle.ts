@@ -1,16 +1,9 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
-import type { Claim, DoneStep, Of, Settlement } from '../stored.ts';
+import type { Claim, DoneStep, Of, Settlement, Timed } from '../stored.ts';
 import { freeing, inOrder, type Lane, type LeasedLane, type LeaseKey, lockLanes, named } from './lanes.ts';
 import { changingReminders } from './reminders.ts';
 
 export type Settling = Settlement & LeaseKey & Pick<Claim, 'starts' | 'replays' | 'askedAt'>;
-
-export interface Settled {
-  /** whether the lease was still the owner's, or the same settlement was stored before */
-  readonly isHeld: boolean;
-  /** whether more of the resource is ready */
-  readonly hasMore: boolean;
-}
 
 /** Why an event waits after a start that ended so. After its first crash it is ready at once. */
 const WHY: Readonly<Record<string, string>> = { retry: 'asked', error: 'failed', timeout: 'failed' };
@@ -81,16 +74,19 @@ export function settleOperations(d: Dialect) {
   };
 
   return {
-    /** Ends leases of one subscriber. A settlement changes nothing, where another process has taken the event over meanwhile. */
-    async settle(db: Db, { list, subscriber, now }: Of & { list: readonly Settling[]; now: number }) {
+    /**
+     * Ends leases of one subscriber. A settlement changes nothing, where another process has taken the event over meanwhile.
+     * @returns for each whether the lease was still the owner's, or the same settlement was stored before, and whether more of the resource is ready
+     */
+    async settle(db: Db, { list, subscriber, now }: Timed & { list: readonly Settling[] }) {
       const lanes = await heldOf(db, list, { subscriber });
       const held = list.flatMap((one) => {
         const lane = lanes.get(one.lease);
         return lane ? [{ ...lane, ...one }] : [];
       });
       await endStarts(db, held, now);
-      const changes = held.flatMap(
-        ({ resource, state }) => state?.map((one) => ({ subscriber, resource, ...one })) ?? [],
+      const changes = held.flatMap(({ resource, state = [] }) =>
+        state.map((one) => ({ subscriber, resource, ...one })),
       );
       const kept = changes.filter(({ value }) => value !== null);
       const gone = changes.filter(({ value }) => value === null);
@@ -106,12 +102,10 @@ export function settleOperations(d: Dialect) {
       const others = list.filter(({ lease }) => !lanes.has(lease));
       const attempts = await db.each<{ lease: string }>(settledBefore, others);
       const before = new Set(attempts.map(({ lease }) => lease));
-      return list.map(
-        ({ lease, resource }): Settled => ({
-          isHeld: lanes.has(lease) || before.has(lease),
-          hasMore: lanes.has(lease) && more.has(resource),
-        }),
-      );
+      return list.map(({ lease, resource }) => ({
+        isHeld: lanes.has(lease) || before.has(lease),
+        hasMore: lanes.has(lease) && more.has(resource),
+      }));
     },
 
     /**

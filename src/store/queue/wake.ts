@@ -1,6 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { OF, READY } from '../schema.ts';
-import type { Claim, DeadEvent, Of } from '../stored.ts';
+import type { Claim, DeadEvent, Of, Timed } from '../stored.ts';
 import { fanOutOperations } from './fan-out.ts';
 import { freeing, LEASED, type LeasedLane, opening } from './lanes.ts';
 import { type Due, type Held, lockingIdle, releasing, resetOperations, WAVE } from './reset.ts';
@@ -16,8 +16,6 @@ const SWEPT = 1000;
 
 /** How long a suspect may be ready until the next one has its turn: perhaps no process has a handler for its kind. */
 const SUSPECT_MS = 60_000;
-
-type Timed = Of & { readonly now: number };
 
 /** How events of a subscriber become ready again: their time has come, their process has ended, or their lane is missing. */
 export function wakeOperations(d: Dialect) {
@@ -43,20 +41,19 @@ export function wakeOperations(d: Dialect) {
   const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   const lockIdle = lockingIdle(d);
-  const bySeq = d.rows('seq bigint');
-  const standBack = `UPDATE events SET next_at = ${d.now} ${bySeq.from}
-    WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
+  const r = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
+  const standBack = `UPDATE events SET next_at = ${d.now} ${r.from}
+    WHERE ${r.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
       AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`;
   const readyEvents = `SELECT resource, received_at,
     (SELECT 1 FROM lanes l WHERE l.subscriber = events.subscriber AND l.resource = events.resource) AS has_lane
     FROM events WHERE ${READY} AND ${OF} AND resource > $after ORDER BY resource, event_time LIMIT ${SWEPT}`;
   const expired = `SELECT ${LEASED} FROM lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT ${RECOVERED} ${d.skipLocked}`;
-  const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
   const readLost = `SELECT events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource AS resource, site_id, webhook_id, request, body,
     starts + 1 AS starts, attempts + 1 AS attempts, replays, asked_at, crashes + 1 AS crashes,
-    ${lost.lease} AS lease, ${lost.owner} AS owner, ${lost.started_at} AS started_at, ${lost.late} AS late
-    FROM ${lost.beside}events WHERE ${lost.is('events.seq')}`;
+    ${r.lease} AS lease, ${r.owner} AS owner, ${r.started_at} AS started_at, ${r.late} AS late
+    FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
 
   /** The suspect that becomes ready now, if no other one is ready. */
   const dueSuspects = async (db: Db, of: Timed): Promise<Due[]> => {
@@ -107,9 +104,11 @@ export function wakeOperations(d: Dialect) {
 
     /**
      * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
-     * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready, and what is dead
+     * no other such one runs, and after five crashes it is dead.
+     * @param held leases that the caller still counts as held, although it may have lost them
+     * @returns the resources that have something ready, and what is dead
      */
-    async recover(db: Db, { held, maxAttempts, ...of }: Recovery & Timed) {
+    async recover(db: Db, { held, maxAttempts, ...of }: Recovery) {
       const { now } = of;
       const lost = await db.all<LeasedLane>(expired, { ...of, held });
       const ends = (await db.each<LostRow>(readLost, lost)).map((event) => {
@@ -125,11 +124,7 @@ export function wakeOperations(d: Dialect) {
   };
 }
 
-export interface Recovery {
-  /** leases that this process still counts as held: recovery skips them, although the process may have lost them */
-  readonly held: readonly string[];
-  readonly maxAttempts: number;
-}
+type Recovery = Timed & { readonly held: readonly string[]; readonly maxAttempts: number };
 
 /** An event whose lease ran out, with its lane; this start is counted. */
 type LostRow = Omit<DeadEvent, 'error'> &
