@@ -17,9 +17,7 @@ export function eventId(eventTime: number, digest: Buffer): EventId {
 export const EVENT_ID = /^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$/;
 
 /** Whether a text has the form of an event's id. */
-export function isEventId(text: string): text is EventId {
-  return EVENT_ID.test(text);
-}
+export const isEventId = (text: string): text is EventId => EVENT_ID.test(text);
 
 /** Whose events are meant: the name of a subscriber, or '' for the handlers without a name. */
 export interface Of {
@@ -269,14 +267,6 @@ export interface Quarantined extends VerifiedNotification {
   readonly seq: number;
   /** how often it came, with the same token */
   readonly deliveries: number;
-}
-
-/** An entry that may have to make room. */
-export interface Giving {
-  readonly seq: number;
-  readonly bytes: number;
-  /** 1 if its webhook has a stored secret, live or not */
-  readonly isOurs: number;
 }
 
 /** An entry as it comes into quarantine. */
