@@ -84,11 +84,14 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     onCommit(clock.monotonic() - began);
     return isNew;
   });
+  const ping = gathered(async (list: readonly undefined[]) => {
+    await calls.ping();
+    return list;
+  });
   /** of each subscriber: what stands in the way of one holds up no other */
   const settling = new Map<string, ReturnType<typeof settlingOf>>();
   const settlingOf = (subscriber: string) =>
     gathered((list: readonly Settling[]) => calls.settle({ list, subscriber }));
-  let pinged: Promise<void> | undefined;
   let tellRecorded = (): void => {};
 
   /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
@@ -235,13 +238,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       return wasThere || events > 0 ? events : undefined;
     },
 
-    /** Resolves once a small write has committed that takes the table locks of an ack. Calls at one time share it. */
-    ping(): Promise<void> {
-      pinged ??= calls.ping().finally(() => {
-        pinged = undefined;
-      });
-      return pinged;
-    },
+    /** Resolves once a small write has committed that takes the table locks of an ack. What comes together shares it. */
+    ping: () => ping(undefined),
   };
 }
 
