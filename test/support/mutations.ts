@@ -695,10 +695,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/subscribers.test.ts: state, late and end of its own',
   },
   'subscribers: a claim has the state of its own': {
-    change: [
-      `is(\`\${table}.resource\`)} AND \${table}.subscriber = $subscriber`,
-      `is(\`\${table}.resource\`)}`,
-    ],
+    change: ["is('state.resource')} AND state.subscriber = $subscriber", "is('state.resource')}"],
     noticedBy: 'test/store/subscribers.test.ts: state, late and end of its own',
   },
   'subscribers: a settlement locks no lane of another': {

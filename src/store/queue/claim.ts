@@ -33,12 +33,10 @@ export function claimOperations(d: Dialect) {
     starts + 1 AS starts, attempts, replays, asked_at, ${r.lease} AS lease, ${late}
     FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
   const keepLate = `UPDATE lanes SET late = 1 ${r.from} WHERE ${isLane(r)}`;
-  const left = (
-    table: string,
-    value: string,
-  ) => `SELECT ${table}.resource AS resource, name, ${value} AS value FROM ${r.beside}${table}
-    WHERE ${r.is(`${table}.resource`)} AND ${table}.subscriber = $subscriber`;
-  const states = `${left('state', 'value')} UNION ALL ${left('reminders', 'NULL')} AND name <> ''`;
+  const left = `SELECT state.resource AS resource, name, value FROM ${r.beside}state
+      WHERE ${r.is('state.resource')} AND state.subscriber = $subscriber
+    UNION ALL SELECT reminders.resource, name, NULL FROM ${r.beside}reminders
+      WHERE ${r.is('reminders.resource')} AND reminders.subscriber = $subscriber AND name <> ''`;
 
   const lock = d.hasLocks && lockLanes(d);
   const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${r.from}
@@ -88,7 +86,7 @@ export function claimOperations(d: Dialect) {
       const events = rows.filter(({ resource }) => !over.some((lane) => lane.resource === resource));
       const late = events.filter((event) => event.late === 1);
       await db.each(keepLate, late, lease);
-      const values = await db.each<Left>(states, events, lease);
+      const values = await db.each<Left>(left, events, lease);
       const leftOf = Map.groupBy(inOrder(values, 'name'), ({ resource }) => resource);
       const claims = events.map((event): Claim => {
         const own = leftOf.get(event.resource) ?? [];
