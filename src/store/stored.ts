@@ -100,9 +100,9 @@ export function lineOf({ starts: attempt, ...event }: Named & Partial<Pick<Store
 /** A schedule of an app. */
 export interface Scheduled {
   /** `schedule:NAME` */
-  readonly lane: string;
+  readonly resource: string;
   /** when it comes, as JSON: a Spec */
-  readonly spec: string;
+  readonly data: string;
 }
 
 /** An event as stored. Times are milliseconds since the epoch. */

@@ -7,7 +7,7 @@ import { inOrder, type Lane, opening } from './lanes.ts';
 import { lockingIdle, WAVE } from './reset.ts';
 
 /** A reminder; without a name, it is the next time of a schedule, whose `data` says when it comes. */
-interface Reminder extends Lane {
+interface Reminder extends Scheduled {
   readonly name: string;
   readonly dueAt: number;
   readonly setAt: number;
@@ -15,8 +15,6 @@ interface Reminder extends Lane {
   readonly setBy: number | undefined;
   readonly replay: number | undefined;
   readonly start: number | undefined;
-  /** JSON */
-  readonly data: string;
   /** now, by the clock of the database */
   readonly now: number;
 }
@@ -79,23 +77,19 @@ export function reminderOperations(d: Dialect) {
   const known = `SELECT resource, data FROM reminders WHERE subscriber = $subscriber AND name = ''`;
 
   /** The next time of a schedule, as a change of its reminder. */
-  const next = ({ resource, data }: Pick<Reminder, 'resource' | 'data'>, now: number) => {
+  const next = ({ resource, data }: Scheduled, now: number) => {
     return { resource, name: '', at: nextOf(JSON.parse(data), now), data };
   };
+  const has = (list: readonly Scheduled[], { resource, data }: Scheduled) =>
+    list.some((one) => one.resource === resource && one.data === data);
 
   return {
     /** Has schedules from now on. One that is there already keeps its time, unless it is to come at others. */
     async schedule(db: Db, { list, ...of }: Timed & { list: readonly Scheduled[] }): Promise<void> {
       const { now } = await one<Pick<Reminder, 'now'>>(db, `SELECT ${d.now} AS now`, of);
-      const before = await db.all<Pick<Reminder, 'resource' | 'data'>>(known, of);
-      const changed = list.filter(
-        ({ lane, spec }) => !before.some(({ resource, data }) => resource === lane && data === spec),
-      );
-      await db.each(
-        set,
-        changed.map(({ lane, spec }) => next({ resource: lane, data: spec }, now)),
-        of,
-      );
+      const before = await db.all<Scheduled>(known, of);
+      const changed = list.filter((one) => !has(before, one)).map((one) => next(one, now));
+      await db.each(set, changed, of);
     },
 
     /**
@@ -103,19 +97,13 @@ export function reminderOperations(d: Dialect) {
      * the last. Only who holds its lane inserts such an event: so the lanes come first here. @returns their resources
      */
     async comeDue(db: Db, { schedules = [], ...of }: Timed & { schedules?: readonly Scheduled[] }) {
-      const isOurs = ({ name, resource, data }: Reminder) =>
-        name !== '' || schedules.some(({ lane, spec }) => lane === resource && spec === data);
+      const isOurs = (one: Reminder) => one.name !== '' || has(schedules, one);
       const found = (await db.all<Reminder>(due, of)).filter(isOurs);
       const lanes = found.map(({ resource }) => ({ resource, receivedAt: of.now }));
       await open(db, lanes, of.subscriber);
       const taken = await db.each<Reminder>(take, found, of);
-      const ticks = taken.filter(({ name }) => name === '');
-      await change(
-        db,
-        ticks.map((tick) => next(tick, tick.now)),
-        of,
-        'superseded',
-      );
+      const ticks = taken.filter(({ name }) => name === '').map((tick) => next(tick, tick.now));
+      await change(db, ticks, of, 'superseded');
       const events = taken.map((one) => eventOf(one, of));
       await db.each(add, inOrder(events, 'id'), of);
       return events.map(({ resource }) => resource);
