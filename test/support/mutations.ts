@@ -208,7 +208,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/interleavings.test.ts: wake looks again whether an event is due',
   },
   'at least once: two batches of lanes lock them in one order (2)': {
-    change: ["await db.each(open, inOrder(rows, 'resource'));", 'await db.each(open, rows);'],
+    change: ["db.each(open, inOrder([...lanes.values()], 'resource'))", 'db.each(open, rows)'],
     noticedBy: 'test/store/interleavings.test.ts: records of the same resources in another order',
   },
   'at least once: ready events without a lane get one (3)': {

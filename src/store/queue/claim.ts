@@ -52,13 +52,12 @@ export function claimOperations(d: Dialect) {
      */
     async claim(db: Db, request: ClaimRequest & { now: number }) {
       const { oldest, newest, limits = [], ...lease } = request;
-      const { subscriber } = lease;
       const found = new Set<string>();
       const polled = async (order: 'ASC' | 'DESC', limit: number, least = 0) => {
         // The last limit takes what a process with more of them has set aside.
         const most = least < limits.length ? least : MOST_LIMITS;
         if (limit <= 0) return;
-        for (const lane of await db.all<Lane>(poll(order), { subscriber, limit, least, most }))
+        for (const lane of await db.all<Lane>(poll(order), { ...lease, limit, least, most }))
           found.add(lane.resource);
       };
       for (const [index, { room, newest: last }] of limits.entries()) {
@@ -68,12 +67,10 @@ export function claimOperations(d: Dialect) {
       }
       await polled('ASC', oldest - found.size);
       if (found.size === oldest) await polled('DESC', newest);
-      const lanes = named([...found]);
-      const wanted = lanes.map((lane) => ({ ...lane, lease: randomUUID() }));
+      const wanted = named([...found]).map((lane) => ({ ...lane, lease: randomUUID() }));
       const leased = await db.each<Lane & { readonly seq: number | undefined }>(leaseLane, wanted, lease);
-      const picked = leased.filter(({ seq }) => seq !== undefined);
       const empty = leased.filter(({ seq }) => seq === undefined);
-      const rows = await db.each<ClaimRow>(read, picked);
+      const rows = await db.each<ClaimRow>(read, leased);
       const over = limits.flatMap(({ kinds, room, newest: last }, index) => {
         const own = rows.filter((row) => kinds.includes(slotOf(row)));
         const rest = inOrder(own, 'receivedAt').slice(

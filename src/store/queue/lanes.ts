@@ -31,11 +31,10 @@ export function opening(d: Dialect) {
     CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`;
   const open = insert(d, 'lanes', 'subscriber text, resource text, ready_at bigint', older);
   return async (db: Db, events: readonly (Lane & { readonly receivedAt: number })[], subscriber: string) => {
-    const lanes = new Map<string, number>();
-    for (const { resource, receivedAt } of events)
-      lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
-    const rows = [...lanes].map(([resource, readyAt]) => ({ subscriber, resource, readyAt }));
-    await db.each(open, inOrder(rows, 'resource'));
+    const rows = events.map(({ resource, receivedAt }) => ({ subscriber, resource, readyAt: receivedAt }));
+    const latestFirst = inOrder(rows, 'readyAt').toReversed();
+    const lanes = new Map(latestFirst.map((row) => [row.resource, row])); // the earliest of each
+    await db.each(open, inOrder([...lanes.values()], 'resource'));
   };
 }
 

@@ -219,14 +219,12 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
      */
     async startSubscriber(subscriber: string, since: number, options: ReplayOptions = {}) {
       const sum = { events: 0, pruned: 0 };
-      const past = { subscriber: '', since };
-      const make = async ({ events, heldBy }: Omit<Chosen, 'still'> & Held) => {
-        const made = await calls.makeHeld({ subscriber, events, heldBy });
+      await whileHeld({ subscriber: '', since }, options, async (held) => {
+        const made = await calls.makeHeld({ ...held, subscriber });
         sum.events += made.ids.length;
         sum.pruned += made.pruned;
         await options.onStep?.(made.ids);
-      };
-      await whileHeld(past, options, make);
+      });
       return sum;
     },
 

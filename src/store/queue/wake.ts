@@ -74,11 +74,8 @@ export function wakeOperations(d: Dialect) {
     async wake(db: Db, of: Timed): Promise<string[]> {
       const suspects = await dueSuspects(db, of);
       const made = of.subscriber === '' ? [] : await fanOut(db, of);
-      const events = [...(await db.all<Due>(due, of)), ...suspects];
-      const woken = [
-        ...made.map(({ resource }) => resource),
-        ...(await wakeDue(db, [...made, ...events], of)),
-      ];
+      const events = [...made, ...(await db.all<Due>(due, of)), ...suspects];
+      const woken = made.map(({ resource }) => resource).concat(await wakeDue(db, events, of));
       const [replay] = await db.all<Held>(left, of);
       return replay ? [...woken, ...(await release(db, replay))] : woken;
     },
@@ -109,15 +106,14 @@ export function wakeOperations(d: Dialect) {
      * @returns the resources that have something ready, and what is dead
      */
     async recover(db: Db, { held, maxAttempts, ...of }: Recovery) {
-      const { now } = of;
       const lost = await db.all<LeasedLane>(expired, { ...of, held });
       const ends = (await db.each<LostRow>(readLost, lost)).map((event) => {
         const isDead = event.crashes >= MOST_CRASHES || event.attempts >= maxAttempts;
         const end = { outcome: 'lost', error: LOST, counts: true } as const;
-        const ms = Math.max(0, now - event.startedAt);
+        const ms = Math.max(0, of.now - event.startedAt);
         return { ...event, ...end, ms, status: isDead ? ('dead' as const) : ('pending' as const) };
       });
-      await endStarts(db, ends, now);
+      await endStarts(db, ends, of.now);
       const ready = [...(await freeLanes(db, lost, of))];
       return { ready, dead: ends.filter(({ status }) => status === 'dead') };
     },
