@@ -256,17 +256,14 @@ export interface WebhookSecret {
   readonly retireAt: number | undefined;
 }
 
-/** A well-formed notification whose signature no stored secret explained. */
-export interface Quarantined extends VerifiedNotification {
+/** A well-formed notification whose signature no stored secret explained. `deliveries`: how often it came with the same token. */
+export interface Quarantined
+  extends VerifiedNotification,
+    Pick<StoredEvent, 'seq' | 'receivedAt' | 'deliveries'> {
   /** it verifies the notification once its secret is known */
   readonly token: string;
   /** the sender's address */
   readonly source: string;
-  readonly receivedAt: number;
-  /** its number in the order of arrival */
-  readonly seq: number;
-  /** how often it came, with the same token */
-  readonly deliveries: number;
 }
 
 /** An entry as it comes into quarantine. */

@@ -73,10 +73,8 @@ export function claimOperations(d: Dialect) {
       const rows = await db.each<ClaimRow>(read, leased);
       const over = limits.flatMap(({ kinds, room, newest: last }, index) => {
         const own = rows.filter((row) => kinds.includes(slotOf(row)));
-        const rest = inOrder(own, 'receivedAt').slice(
-          Math.max(0, room - last),
-          Math.max(0, own.length - last),
-        );
+        const first = Math.max(0, room - last);
+        const rest = inOrder(own, 'receivedAt').slice(first, Math.max(0, own.length - last));
         return rest.map(({ resource }) => ({ resource, overLimit: index + 1 }));
       });
       await freeLanes(db, [...empty, ...over], lease);

@@ -1,5 +1,5 @@
 import { type Db, type Dialect, insert, type Rows } from '../dialect.ts';
-import type { Of } from '../stored.ts';
+import type { Claim, Of } from '../stored.ts';
 
 /** Rows in the order in which they are locked. */
 export function inOrder<K extends string, R extends Readonly<Record<K, string | number>>>(
@@ -39,10 +39,7 @@ export function opening(d: Dialect) {
 }
 
 /** What names a claim: no other one has its lease. */
-export interface LeaseKey extends Lane {
-  readonly lease: string;
-  readonly seq: number;
-}
+export type LeaseKey = Pick<Claim, 'lease' | 'resource' | 'seq'>;
 
 /** A lane that is leased, by its columns LEASED. */
 export interface LeasedLane extends LeaseKey {

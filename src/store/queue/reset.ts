@@ -11,10 +11,7 @@ export interface Chosen extends Of {
 }
 
 /** An event that becomes ready. */
-export interface Due extends Lane {
-  readonly seq: number;
-  readonly receivedAt: number;
-}
+export type Due = Pick<StoredEvent, 'seq' | 'resource' | 'receivedAt'>;
 
 /** The replay that holds events. Its name is when wake releases them if the process of the replay does not, milliseconds since the epoch. */
 export interface Held extends Of {
