@@ -57,11 +57,9 @@ export function wakeOperations(d: Dialect) {
 
   /** The suspect that becomes ready now, if no other one is ready. */
   const dueSuspects = async (db: Db, of: Timed): Promise<Due[]> => {
-    let found = await db.all<Due>(nextSuspect, of);
-    if (found.length > 0 && lockSuspects) {
-      await db.all(lockSuspects);
-      found = await db.all<Due>(nextSuspect, of); // another process may have made one ready
-    }
+    if ((await db.all<Due>(nextSuspect, of)).length === 0) return [];
+    if (lockSuspects) await db.all(lockSuspects);
+    const found = await db.all<Due>(nextSuspect, of); // another process may have made one ready
     if (found.length > 0) await db.all(noteSince, of);
     return found;
   };
