@@ -74,22 +74,19 @@ export function reminderOperations(d: Dialect) {
       last_delivery_at)
     SELECT ${event.id}, $subscriber, ${event.origin}, ${event.kind}, ${ofSetter('webhook_id')}, ${ofSetter('site_id')}, ${event.resource},
       ${event.event_time}, $now, ${event.body}, $now ${event.from} WHERE true ON CONFLICT (id) DO NOTHING`;
-  const known = `SELECT resource, data FROM reminders WHERE subscriber = $subscriber AND name = ''`;
+  const setChanged = `${set} WHERE reminders.data <> excluded.data`;
 
   /** The next time of a schedule, as a change of its reminder. */
   const next = ({ resource, data }: Scheduled, now: number) => {
     return { resource, name: '', at: nextOf(JSON.parse(data), now), data };
   };
-  const has = (list: readonly Scheduled[], { resource, data }: Scheduled) =>
-    list.some((one) => one.resource === resource && one.data === data);
 
   return {
     /** Has schedules from now on. One that is there already keeps its time, unless it is to come at others. */
     async schedule(db: Db, { list, ...of }: Timed & { list: readonly Scheduled[] }): Promise<void> {
       const { now } = await one<Pick<Reminder, 'now'>>(db, `SELECT ${d.now} AS now`, of);
-      const before = await db.all<Scheduled>(known, of);
-      const changed = list.filter((one) => !has(before, one)).map((one) => next(one, now));
-      await db.each(set, changed, of);
+      const changes = list.map((one) => next(one, now));
+      await db.each(setChanged, changes, of);
     },
 
     /**
@@ -97,7 +94,8 @@ export function reminderOperations(d: Dialect) {
      * the last. Only who holds its lane inserts such an event: so the lanes come first here. @returns their resources
      */
     async comeDue(db: Db, { schedules = [], ...of }: Timed & { schedules?: readonly Scheduled[] }) {
-      const isOurs = (one: Reminder) => one.name !== '' || has(schedules, one);
+      const isOurs = ({ name, resource, data }: Reminder) =>
+        name !== '' || schedules.some((one) => one.resource === resource && one.data === data);
       const found = (await db.all<Reminder>(due, of)).filter(isOurs);
       const lanes = found.map(({ resource }) => ({ resource, receivedAt: of.now }));
       await open(db, lanes, of.subscriber);
