@@ -211,8 +211,8 @@ export function specOf(one: Schedule<never>): Spec {
 /** The schedules of an app, as the store knows them. */
 export const schedulesOf = ({ schedule = {} }: Pick<AppDefinition, 'schedule'>) =>
   Object.entries(schedule).map(([name, one]) => ({
-    lane: `schedule:${name}`,
-    spec: JSON.stringify(specOf(one)),
+    resource: `schedule:${name}`,
+    data: JSON.stringify(specOf(one)),
   }));
 
 /** The first that stands in a list twice. */

@@ -27,10 +27,11 @@ type NamesOf<C extends string> = C extends `${infer First}, ${infer Rest}`
 /** The rows of a statement: `r.name` is a member of the row. PostgreSQL reads all rows from one JSON parameter; SQLite has a parameter a member. */
 export type Rows<Names extends string> = { readonly [Name in Names]: string } & {
   /**
-   * whether a column has the value of the member of its name. PostgreSQL looks the values of all rows up in the index first: it believes that
+   * whether a column has the value of the member of its name, or of another one. PostgreSQL looks the values of all rows up in the index first: it believes that
    * scanning lanes, nearly always empty, is cheaper
    */
   is(column: `${string}.${Names}`): string;
+  is(column: string, member: Names): string;
   /** stands after the SET of an UPDATE, or in a SELECT from nothing else */
   readonly from: string;
   /** stands after the table of a DELETE */
@@ -56,7 +57,7 @@ export const sqlite = {
   /** The rows of a statement. @param columns their members with types, as PostgreSQL reads them from JSON: `seq bigint, name text` */
   rows: <C extends string>(columns: C) => {
     const names = Object.fromEntries(namesIn(columns).map((name) => [name, `$${name}`]));
-    const is = (column: string) => `${column} = $${column.split('.')[1]}`;
+    const is = (column: string, member = column.split('.')[1]) => `${column} = $${member}`;
     return { ...names, is, from: '', using: '', beside: '' } as Rows<NamesOf<C>>;
   },
   /** locks the rows of a table by their key, and reads them. SQLite only reads. @param _order of PostgreSQL: in which it locks them */
@@ -85,10 +86,8 @@ export const postgres: Dialect = {
   rows: <C extends string>(columns: C) => {
     const rows = `json_to_recordset($rows) r(${columns})`;
     const names = Object.fromEntries(namesIn(columns).map((name) => [name, `r.${name}`]));
-    const is = (column: string) => {
-      const member = `r.${column.split('.')[1]}`;
-      return `${column} = ANY (ARRAY(SELECT ${member} FROM ${rows})) AND ${column} = ${member}`;
-    };
+    const is = (column: string, member = column.split('.')[1]) =>
+      `${column} = ANY (ARRAY(SELECT r.${member} FROM ${rows})) AND ${column} = r.${member}`;
     const places = { from: `FROM ${rows}`, using: `USING ${rows}`, beside: `${rows}, ` };
     return { ...names, is, ...places } as Rows<NamesOf<C>>;
   },

@@ -4,8 +4,6 @@ import { isUnavailable } from '../base/errors.ts';
 /** PostgreSQL plans larger statements otherwise: 128 rows in each. */
 const MOST = 128;
 
-type Waiting<I, O> = { readonly input: I; readonly done: PromiseWithResolvers<O> };
-
 /**
  * Inputs that come while work is under way go into the next work together; where that fails because of one of them, each goes alone.
  * @param work resolves with an output for each input
@@ -16,10 +14,10 @@ export function gathered<I, O>(
   work: (inputs: readonly I[]) => Promise<readonly O[]>,
   turn = () => new Promise<void>((resolve) => nextTick(resolve)),
 ): (input: I) => Promise<O> {
-  const waiting: Waiting<I, O>[] = [];
+  const waiting: { readonly input: I; readonly done: PromiseWithResolvers<O> }[] = [];
   let isWorking = false;
 
-  const workOn = async (batch: readonly Waiting<I, O>[]): Promise<void> => {
+  const workOn = async (batch: typeof waiting): Promise<void> => {
     try {
       const outputs = await work(batch.map(({ input }) => input));
       for (const [index, { done }] of batch.entries()) done.resolve(outputs[index] as O);

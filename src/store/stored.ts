@@ -17,14 +17,15 @@ export function eventId(eventTime: number, digest: Buffer): EventId {
 export const EVENT_ID = /^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$/;
 
 /** Whether a text has the form of an event's id. */
-export function isEventId(text: string): text is EventId {
-  return EVENT_ID.test(text);
-}
+export const isEventId = (text: string): text is EventId => EVENT_ID.test(text);
 
 /** Whose events are meant: the name of a subscriber, or '' for the handlers without a name. */
 export interface Of {
   readonly subscriber: string;
 }
+
+/** Whose events are meant, and the time. */
+export type Timed = Of & { readonly now: number };
 
 /** Whether a text can be the name of a subscriber: `main` and `all` mean something else in filters. */
 export const isSubscriber = (text: string) => /^(?!(main|all)$)[a-z][a-z0-9-]{0,39}$/.test(text);
@@ -99,9 +100,9 @@ export function lineOf({ starts: attempt, ...event }: Named & Partial<Pick<Store
 /** A schedule of an app. */
 export interface Scheduled {
   /** `schedule:NAME` */
-  readonly lane: string;
+  readonly resource: string;
   /** when it comes, as JSON: a Spec */
-  readonly spec: string;
+  readonly data: string;
 }
 
 /** An event as stored. Times are milliseconds since the epoch. */
@@ -255,25 +256,14 @@ export interface WebhookSecret {
   readonly retireAt: number | undefined;
 }
 
-/** A well-formed notification whose signature no stored secret explained. */
-export interface Quarantined extends VerifiedNotification {
+/** A well-formed notification whose signature no stored secret explained. `deliveries`: how often it came with the same token. */
+export interface Quarantined
+  extends VerifiedNotification,
+    Pick<StoredEvent, 'seq' | 'receivedAt' | 'deliveries'> {
   /** it verifies the notification once its secret is known */
   readonly token: string;
   /** the sender's address */
   readonly source: string;
-  readonly receivedAt: number;
-  /** its number in the order of arrival */
-  readonly seq: number;
-  /** how often it came, with the same token */
-  readonly deliveries: number;
-}
-
-/** An entry that may have to make room. */
-export interface Giving {
-  readonly seq: number;
-  readonly bytes: number;
-  /** 1 if its webhook has a stored secret, live or not */
-  readonly isOurs: number;
 }
 
 /** An entry as it comes into quarantine. */

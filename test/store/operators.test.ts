@@ -242,11 +242,11 @@ onEachEngine('an event that waits', (stage) => {
     expect(await store.queue.count({ waiting: 'failed' })).toBe(0);
     const claims = await polled(store);
     for (const claim of claims) await store.queue.settle(claim, present(ends[claim.resource]));
-    const seqs = claims.filter(({ resource }) => resource === 'media:held');
-    const held = { subscriber: '', seqs, heldBy: stage.clock.now() + HOUR_MS, resetSteps: false };
+    const meant = claims.filter(({ resource }) => resource === 'media:held');
+    const held = { subscriber: '', events: meant, heldBy: stage.clock.now() + HOUR_MS, resetSteps: false };
     // As where it was looked up before it failed.
-    expect((await store.queue.reset({ ...held, still: 'asked' })).events).toEqual([]);
-    expect((await store.queue.reset({ ...held, still: 'failed' })).events).toHaveLength(1);
+    expect((await store.queue.reset({ ...held, still: 'asked' })).ids).toEqual([]);
+    expect((await store.queue.reset({ ...held, still: 'failed' })).ids).toHaveLength(1);
     const { events } = await store.queue.search({ filter: {}, stretch: { limit: 10 } });
     expect(Object.fromEntries(events.map(({ resource, waiting }) => [resource, waiting]))).toEqual({
       'media:asked': 'asked',

@@ -36,7 +36,10 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT seq, resource, received_at FROM events WHERE subscriber = .+? AND held_by /, 'events_waiting'],
   [/^SELECT resource FROM lanes\s+WHERE subscriber = .+? AND lease IS NULL/, 'lanes_free'],
   [/^UPDATE lanes SET\s+lease = r/, 'events_ready lanes_pkey meta_pkey'],
-  [/^SELECT\s+events.seq AS seq, id, subscriber, origin, kind, resource/, 'events_handled events_pkey'],
+  [
+    /^SELECT\s+events.seq AS seq, id, subscriber, origin, kind, events.resource/,
+    'events_handled events_pkey',
+  ],
   [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET\s+lease = NULL/, 'events_ready lanes_pkey'],
   [/^SELECT .* FROM lanes WHERE subscriber = .+? AND lease IS NOT NULL AND until/s, 'lanes_until'],
@@ -46,7 +49,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT resource, received_at,\s+\(SELECT 1 FROM lanes/, 'events_ready lanes_pkey'],
   [/^SELECT resource, name, due_at/, 'reminders_due'],
   [/^DELETE FROM reminders WHERE/, 'reminders_due'],
-  [/^SELECT seq, origin, body/, 'events_own'],
+  [/^SELECT seq, events.resource AS resource, origin/, 'events_own'],
 ];
 
 onPostgres('every statement', (stage) => {
@@ -156,7 +159,7 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   await store.queue.wake({ subscriber: 'search' });
   await store.queue.work({ subscriber: 'search' });
   await store.queue.removeSubscriber('mail');
-  await store.queue.schedule({ list: [{ lane: 'schedule:often', spec: '{"every":1000}' }] });
+  await store.queue.schedule({ list: [{ resource: 'schedule:often', data: '{"every":1000}' }] });
   await store.queue.comeDue({ schedules: [] });
   await store.queue.prune({ before: Date.now() * 2, limit: 5 });
   await store.queue.sweep();

@@ -84,9 +84,9 @@ onEachEngine('reminders', (stage) => {
   test('a schedule comes at its times, once; of those missed, the last; what waits of it is superseded', async () => {
     const { store } = stage;
     const other = await stage.another();
-    const list = [{ lane: 'schedule:digest', spec: '{"every":3600000}' }];
+    const list = [{ resource: 'schedule:digest', data: '{"every":3600000}' }];
     await store.queue.schedule({ list });
-    await other.queue.schedule({ list: [{ lane: 'schedule:rest', spec: '{"every":3600000}' }] });
+    await other.queue.schedule({ list: [{ resource: 'schedule:rest', data: '{"every":3600000}' }] });
     await other.queue.schedule({ list });
     const ticks = async (one: EventStore) => one.queue.comeDue({ schedules: list });
     expect(await ticks(store)).toEqual([]);
@@ -106,7 +106,7 @@ onEachEngine('reminders', (stage) => {
       ['running', undefined],
       ['skipped', 'superseded'],
     ]);
-    await store.queue.schedule({ list: [{ lane: 'schedule:digest', spec: '{"every":60000}' }] });
+    await store.queue.schedule({ list: [{ resource: 'schedule:digest', data: '{"every":60000}' }] });
     await stage.pass(9_000_000);
     expect(await ticks(store)).toEqual([]); // another spec than this process has
   });

@@ -110,7 +110,7 @@ onEachEngine('fan out', (stage) => {
     const list = await recorded(store, ...[3, 1, 2].map((seconds) => notified('media:one', seconds)));
     const [late, , middle] = await Promise.all(list.map(({ id }) => store.queue.event({ id })));
     await subscribed(store, 'search');
-    const held = { ...SEARCH, seqs: [present(late)], heldBy: clock.now() + 3_600_000 };
+    const held = { ...SEARCH, events: [present(late)], heldBy: clock.now() + 3_600_000 };
     await store.queue.makeHeld(held);
     expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 3, pruned: 0 });
     expect((await inTurn(store)).map(({ id }) => id)).toEqual(
@@ -118,11 +118,11 @@ onEachEngine('fan out', (stage) => {
     );
     // What a replay holds is not the start's.
     const [own] = (await store.queue.search({ filter: SEARCH, stretch: { limit: 1 } })).events;
-    const reset = { ...SEARCH, seqs: [present(own)], still: undefined, resetSteps: false };
+    const reset = { ...SEARCH, events: [present(own)], still: undefined, resetSteps: false };
     await store.queue.reset({ ...reset, heldBy: held.heldBy });
     expect(await store.queue.startSubscriber('search', 0)).toMatchObject({ events: 0 });
     await store.queue.subscribe({ subscriber: 'mail', kinds: AVAILABLE });
-    await store.queue.makeHeld({ ...held, subscriber: 'mail', seqs: [present(middle)] });
+    await store.queue.makeHeld({ ...held, subscriber: 'mail', events: [present(middle)] });
     await stage.pass(3_600_001);
     expect(await store.queue.wake()).toEqual([]);
     expect(await polled(store, { subscriber: 'mail' })).toEqual([]);

@@ -3,13 +3,11 @@ import { type Db, type Dialect, insert } from '../dialect.ts';
 import { inOrder } from '../queue/lanes.ts';
 import type { Recorded } from '../queue/queue.ts';
 import { type Arrival, recordOperations } from '../queue/record.ts';
-import type { Giving, Quarantined } from '../stored.ts';
+import type { Quarantined, ToQuarantine } from '../stored.ts';
 
 /** An entry that arrives, with the network of its source, and the bytes that it takes. */
-export type Entry = Omit<Quarantined, 'seq' | 'deliveries'> & {
-  readonly network: string;
-  readonly bytes: number;
-};
+export type Entry = ToQuarantine &
+  Pick<Quarantined, 'receivedAt'> & { readonly network: string; readonly bytes: number };
 
 /** How many entries are dropped in one commit. */
 export const DROPPED = 500;
@@ -40,7 +38,7 @@ export function quarantineOperations(d: Dialect) {
     },
 
     /** Removes entries to make room. @returns how many were still there */
-    async giveWay(db: Db, { list }: { list: readonly Giving[] }): Promise<number> {
+    async giveWay(db: Db, { list }: { list: readonly { seq: number }[] }): Promise<number> {
       return (await db.each(giveWay, inOrder(list, 'seq'))).length;
     },
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { slotOf } from '../../notification/kinds.ts';
 import type { Db, Dialect } from '../dialect.ts';
-import type { Claim, ClaimRequest, Of, Pause, StateValue } from '../stored.ts';
+import type { Claim, ClaimRequest, Pause, StateValue, Timed } from '../stored.ts';
 import { firstReady, freeing, inOrder, isLane, type Lane, type LeaseKey, lockLanes, named } from './lanes.ts';
 
 const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
@@ -19,32 +19,28 @@ export function claimOperations(d: Dialect) {
   const poll = (order: 'ASC' | 'DESC') => `SELECT resource FROM lanes
     WHERE subscriber = $subscriber AND lease IS NULL AND over_limit >= $least AND over_limit <= $most
     ORDER BY over_limit ${order}, ready_at ${order} LIMIT $limit + 0 ${d.skipLocked}`;
-  const leases = d.rows('resource text, lease text');
-  const leaseLane = `UPDATE lanes SET lease = ${leases.lease}, owner = $owner, until = ${d.now} + $lease_ms,
+  const r = d.rows('resource text, lease text, seq bigint');
+  const leaseLane = `UPDATE lanes SET lease = ${r.lease}, owner = $owner, until = ${d.now} + $lease_ms,
     started_at = $now, event = ${firstReady('seq')}
-    ${leases.from} WHERE ${isLane(leases)} AND ${NOT_PAUSED}
+    ${r.from} WHERE ${isLane(r)} AND ${NOT_PAUSED}
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`;
   // A newer event that is being replayed too does not make it late: that one runs again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
       WHERE o.subscriber = events.subscriber AND o.resource = events.resource AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
     WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
-  const leased = d.rows('seq bigint, lease text');
-  const read = `SELECT events.seq AS seq, id, subscriber, origin, kind, resource, site_id, webhook_id, request, received_at, body,
-    starts + 1 AS starts, attempts, replays, asked_at, ${leased.lease} AS lease, ${late}
-    FROM ${leased.beside}events WHERE ${leased.is('events.seq')}`;
-  const byLane = d.rows('resource text');
-  const keepLate = `UPDATE lanes SET late = 1 ${byLane.from} WHERE ${isLane(byLane)}`;
-  const left = (
-    table: string,
-    value: string,
-  ) => `SELECT ${table}.resource AS resource, name, ${value} AS value FROM ${byLane.beside}${table}
-    WHERE ${byLane.is(`${table}.resource`)} AND ${table}.subscriber = $subscriber`;
-  const states = `${left('state', 'value')} UNION ALL ${left('reminders', 'NULL')} AND name <> ''`;
+  const read = `SELECT events.seq AS seq, id, subscriber, origin, kind, events.resource AS resource, site_id, webhook_id, request, received_at, body,
+    starts + 1 AS starts, attempts, replays, asked_at, ${r.lease} AS lease, ${late}
+    FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
+  const keepLate = `UPDATE lanes SET late = 1 ${r.from} WHERE ${isLane(r)}`;
+  const left = `SELECT state.resource AS resource, name, value FROM ${r.beside}state
+      WHERE ${r.is('state.resource')} AND state.subscriber = $subscriber
+    UNION ALL SELECT reminders.resource, name, NULL FROM ${r.beside}reminders
+      WHERE ${r.is('reminders.resource')} AND reminders.subscriber = $subscriber AND name <> ''`;
 
   const lock = d.hasLocks && lockLanes(d);
-  const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${leases.from}
-    WHERE ${isLane(leases)} AND coalesce(lanes.lease, '') = ${leases.lease} ${d.changed('lanes.lease')}`;
+  const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${r.from}
+    WHERE ${isLane(r)} AND coalesce(lanes.lease, '') = ${r.lease} ${d.changed('lanes.lease')}`;
 
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -56,13 +52,12 @@ export function claimOperations(d: Dialect) {
      */
     async claim(db: Db, request: ClaimRequest & { now: number }) {
       const { oldest, newest, limits = [], ...lease } = request;
-      const { subscriber } = lease;
       const found = new Set<string>();
       const polled = async (order: 'ASC' | 'DESC', limit: number, least = 0) => {
         // The last limit takes what a process with more of them has set aside.
         const most = least < limits.length ? least : MOST_LIMITS;
         if (limit <= 0) return;
-        for (const lane of await db.all<Lane>(poll(order), { subscriber, limit, least, most }))
+        for (const lane of await db.all<Lane>(poll(order), { ...lease, limit, least, most }))
           found.add(lane.resource);
       };
       for (const [index, { room, newest: last }] of limits.entries()) {
@@ -72,25 +67,21 @@ export function claimOperations(d: Dialect) {
       }
       await polled('ASC', oldest - found.size);
       if (found.size === oldest) await polled('DESC', newest);
-      const lanes = named([...found]);
-      const wanted = lanes.map((lane) => ({ ...lane, lease: randomUUID() }));
+      const wanted = named([...found]).map((lane) => ({ ...lane, lease: randomUUID() }));
       const leased = await db.each<Lane & { readonly seq: number | undefined }>(leaseLane, wanted, lease);
-      const picked = leased.filter(({ seq }) => seq !== undefined);
       const empty = leased.filter(({ seq }) => seq === undefined);
-      const rows = await db.each<ClaimRow>(read, picked);
+      const rows = await db.each<ClaimRow>(read, leased);
       const over = limits.flatMap(({ kinds, room, newest: last }, index) => {
         const own = rows.filter((row) => kinds.includes(slotOf(row)));
-        const rest = inOrder(own, 'receivedAt').slice(
-          Math.max(0, room - last),
-          Math.max(0, own.length - last),
-        );
+        const first = Math.max(0, room - last);
+        const rest = inOrder(own, 'receivedAt').slice(first, Math.max(0, own.length - last));
         return rest.map(({ resource }) => ({ resource, overLimit: index + 1 }));
       });
       await freeLanes(db, [...empty, ...over], lease);
       const events = rows.filter(({ resource }) => !over.some((lane) => lane.resource === resource));
       const late = events.filter((event) => event.late === 1);
       await db.each(keepLate, late, lease);
-      const values = await db.each<Left>(states, events, lease);
+      const values = await db.each<Left>(left, events, lease);
       const leftOf = Map.groupBy(inOrder(values, 'name'), ({ resource }) => resource);
       const claims = events.map((event): Claim => {
         const own = leftOf.get(event.resource) ?? [];
@@ -102,10 +93,7 @@ export function claimOperations(d: Dialect) {
     },
 
     /** Renews leases. @returns the leases that their owner still has */
-    async renew(
-      db: Db,
-      { list, ...lease }: Of & { list: readonly LeaseKey[]; leaseMs: number; now: number },
-    ) {
+    async renew(db: Db, { list, ...lease }: Timed & { list: readonly LeaseKey[]; leaseMs: number }) {
       const lanes = inOrder(list, 'resource');
       if (lock) await db.each(lock, lanes, lease);
       const renewed = await db.each<{ lease: string }>(renew, lanes, lease);

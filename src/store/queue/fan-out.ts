@@ -47,25 +47,17 @@ export function fanOutOperations(d: Dialect) {
     RETURNING seq, id, resource, received_at`;
 
   /** Makes events of those that a subscriber handles, and counts those that have no body any more. */
-  const makeOf = async (
-    db: Db,
-    sources: readonly Source[],
-    kinds: string,
-    params: Of & { heldBy?: number },
-  ) => {
+  const makeOf = async (db: Db, sources: Source[], kinds: string, of: Of & { heldBy?: number }) => {
     const slots = new Set(kinds.split(','));
     // A later version of the kit may know the kind by its name.
     const wanted = sources.filter(({ kind }) => slots.has(slotOf({ kind })) || slots.has(kind));
-    const made = await db.each<Due & { readonly id: EventId }>(make, wanted, params);
+    const made = await db.each<Due & { readonly id: EventId }>(make, wanted, of);
     return { made, pruned: wanted.filter(({ isGone }) => isGone === 1).length };
   };
 
   return {
     /** Has a subscriber from now on, or one more kind for it. One that is there goes on from its place. */
-    async subscribe(
-      db: Db,
-      { subscriber, kinds }: Of & { readonly kinds: readonly string[] },
-    ): Promise<void> {
+    async subscribe(db: Db, { subscriber, kinds }: Of & { kinds: readonly string[] }): Promise<void> {
       await db.all(add, { subscriber });
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
       const all = [...new Set([...(row?.kinds.split(',') ?? []), ...kinds])].filter(Boolean).sort().join();
@@ -90,9 +82,9 @@ export function fanOutOperations(d: Dialect) {
     },
 
     /** Makes the events of a subscriber that it has not yet, and holds them. @returns them, and of how many the body is gone */
-    async makeHeld(db: Db, { seqs, subscriber, heldBy }: Omit<Chosen, 'still'> & Held) {
+    async makeHeld(db: Db, { events, subscriber, heldBy }: Omit<Chosen, 'still'> & Held) {
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
-      const sources = await db.each<Source>(chosen, seqs, { subscriber });
+      const sources = await db.each<Source>(chosen, events, { subscriber });
       const { made, pruned } = await makeOf(db, sources, row?.kinds ?? '', { subscriber, heldBy });
       return { ids: made.map(({ id }) => id), pruned };
     },

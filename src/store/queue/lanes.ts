@@ -1,5 +1,5 @@
 import { type Db, type Dialect, insert, type Rows } from '../dialect.ts';
-import type { Of } from '../stored.ts';
+import type { Claim, Of } from '../stored.ts';
 
 /** Rows in the order in which they are locked. */
 export function inOrder<K extends string, R extends Readonly<Record<K, string | number>>>(
@@ -31,30 +31,24 @@ export function opening(d: Dialect) {
     CASE WHEN excluded.ready_at < lanes.ready_at THEN excluded.ready_at ELSE lanes.ready_at END`;
   const open = insert(d, 'lanes', 'subscriber text, resource text, ready_at bigint', older);
   return async (db: Db, events: readonly (Lane & { readonly receivedAt: number })[], subscriber: string) => {
-    const lanes = new Map<string, number>();
-    for (const { resource, receivedAt } of events)
-      lanes.set(resource, Math.min(receivedAt, lanes.get(resource) ?? receivedAt));
-    const rows = [...lanes].map(([resource, readyAt]) => ({ subscriber, resource, readyAt }));
-    await db.each(open, inOrder(rows, 'resource'));
+    const rows = events.map(({ resource, receivedAt }) => ({ subscriber, resource, readyAt: receivedAt }));
+    const latestFirst = inOrder(rows, 'readyAt').toReversed();
+    const lanes = new Map(latestFirst.map((row) => [row.resource, row])); // the earliest of each
+    await db.each(open, inOrder([...lanes.values()], 'resource'));
   };
 }
 
 /** What names a claim: no other one has its lease. */
-export interface LeaseKey extends Lane {
-  readonly lease: string;
-  readonly seq: number;
-}
+export type LeaseKey = Pick<Claim, 'lease' | 'resource' | 'seq'>;
 
 /** A lane that is leased, by its columns LEASED. */
-export interface LeasedLane extends Lane {
-  readonly lease: string;
+export interface LeasedLane extends LeaseKey {
   readonly owner: string;
-  readonly event: number;
   readonly startedAt: number;
   readonly late: number | undefined;
 }
 
-export const LEASED = 'resource, lease, owner, event, started_at, late';
+export const LEASED = 'resource, lease, owner, event AS seq, started_at, late';
 
 /** A column of the oldest ready event of a lane, which runs next. */
 export const firstReady = (what: string) =>
@@ -66,19 +60,17 @@ export const firstReady = (what: string) =>
  * over. The function returns the names of the lanes that have something ready.
  */
 export function freeing(d: Dialect) {
-  const byLane = d.rows('resource text');
-  const close = `DELETE FROM lanes ${byLane.using} WHERE ${isLane(byLane)}
+  const r = d.rows('resource text, over_limit int');
+  const close = `DELETE FROM lanes ${r.using} WHERE ${isLane(r)}
       AND ${firstReady('seq')} IS NULL ${d.changed('lanes.resource')}`;
-  const freed = d.rows('resource text, over_limit int');
   const free = `UPDATE lanes SET lease = NULL, owner = NULL, until = NULL, event = NULL, started_at = NULL,
-      late = NULL, over_limit = ${freed.over_limit}, ready_at = ${firstReady('received_at')}
-    ${freed.from} WHERE ${isLane(freed)}`;
+      late = NULL, over_limit = ${r.over_limit}, ready_at = ${firstReady('received_at')}
+    ${r.from} WHERE ${isLane(r)}`;
   return async (db: Db, lanes: readonly (Lane & { readonly overLimit?: number })[], of: Of) => {
-    const limits = new Map(lanes.map(({ resource, overLimit = 0 }) => [resource, overLimit]));
-    for (const { resource } of await db.each<Lane>(close, named([...limits.keys()]), of))
-      limits.delete(resource);
-    const rows = [...limits].map(([resource, overLimit]) => ({ resource, overLimit }));
-    await db.each(free, inOrder(rows, 'resource'), of);
-    return new Set(limits.keys());
+    const rows = lanes.map(({ resource, overLimit = 0 }) => ({ resource, overLimit }));
+    const left = new Map(inOrder(rows, 'resource').map((row) => [row.resource, row]));
+    for (const { resource } of await db.each<Lane>(close, [...left.values()], of)) left.delete(resource);
+    await db.each(free, [...left.values()], of);
+    return new Set(left.keys());
   };
 }

@@ -18,16 +18,15 @@ export function pruneOperations(d: Dialect) {
   const find = `SELECT seq FROM events WHERE ${isPrunable} ORDER BY ended_at LIMIT $limit`;
   const bySeq = d.rows('seq bigint');
   const empty = `UPDATE events SET body = NULL ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND ${isPrunable}
-    RETURNING events.seq AS event`;
-  const byEvent = d.rows('event bigint');
+    RETURNING events.seq`;
   const forget = ['attempts', 'steps'].map(
-    (table) => `DELETE FROM ${table} ${byEvent.using} WHERE ${byEvent.is(`${table}.event`)}`,
+    (table) => `DELETE FROM ${table} ${bySeq.using} WHERE ${bySeq.is(`${table}.event`, 'seq')}`,
   );
   return {
     /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */
     async prune(db: Db, { among, ...which }: Pruning & { readonly now: number }) {
       const rows = among?.map((seq) => ({ seq })) ?? (await db.all<{ seq: number }>(find, which));
-      const emptied = await db.each<{ event: number }>(empty, inOrder(rows, 'seq'), which);
+      const emptied = await db.each<{ seq: number }>(empty, inOrder(rows, 'seq'), which);
       for (const sql of forget) await db.each(sql, emptied);
       return emptied.length;
     },

@@ -11,7 +11,7 @@ import { pruneOperations } from './prune.ts';
 import { type Arrival, recordOperations } from './record.ts';
 import { reminderOperations } from './reminders.ts';
 import { type Chosen, type Held, HOLD_MS, resetOperations, WAVE } from './reset.ts';
-import { type Settled, type Settling, settleOperations } from './settle.ts';
+import { type Settling, settleOperations } from './settle.ts';
 import { wakeOperations } from './wake.ts';
 
 /** What changes events and their lanes. */
@@ -84,12 +84,17 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     onCommit(clock.monotonic() - began);
     return isNew;
   });
+  const ping = gathered(async (list: readonly undefined[]) => {
+    await calls.ping();
+    return list;
+  });
   /** of each subscriber: what stands in the way of one holds up no other */
-  const settling = new Map<string, (one: Settling) => Promise<Settled>>();
-  let pinged: Promise<void> | undefined;
+  const settling = new Map<string, ReturnType<typeof settlingOf>>();
+  const settlingOf = (subscriber: string) =>
+    gathered((list: readonly Settling[]) => calls.settle({ list, subscriber }));
   let tellRecorded = (): void => {};
 
-  /** The seqs of events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
+  /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
   async function* matching(filter: EventFilter, subscribers: readonly string[]) {
     // Not the last safe place: an ack under way may hold it back behind events that are there.
     const { seq: upTo } = await reader.lastGiven();
@@ -98,7 +103,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       const page = (after: string | undefined) =>
         reader.search({ filter: own, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
       for await (const { events } of stepsFrom(undefined, page))
-        if (events.length > 0) yield { subscriber, seqs: events.map(({ seq }) => ({ seq })) };
+        if (events.length > 0)
+          yield { subscriber, events: events.map(({ seq, resource }) => ({ seq, resource })) };
     }
   }
 
@@ -174,11 +180,11 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
 
     /** Ends a claim and records its start. What ends together shares a commit. */
     settle(claim: Claim, settlement: Settlement) {
-      const { lease, subscriber, resource, seq, starts: attempt, replays: replay } = claim;
+      const { lease, subscriber, resource, seq, starts, replays } = claim;
       const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
-      const settle = settling.get(subscriber) ?? gathered((list) => calls.settle({ list, subscriber }));
+      const settle = settling.get(subscriber) ?? settlingOf(subscriber);
       settling.set(subscriber, settle);
-      return settle({ ...settlement, lease, resource, seq, attempt, replay, askedAt });
+      return settle({ ...settlement, lease, resource, seq, starts, replays, askedAt });
     },
 
     /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
@@ -201,8 +207,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       await whileHeld(filter, options, async (held) => {
         const reset = await calls.reset({ ...held, still: filter.waiting ?? filter.status, resetSteps });
         sum.running += reset.running;
-        sum.events += reset.events.length;
-        await onStep?.(reset.events.map(({ id }) => id));
+        sum.events += reset.ids.length;
+        await onStep?.(reset.ids);
       });
       return sum;
     },
@@ -213,14 +219,12 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
      */
     async startSubscriber(subscriber: string, since: number, options: ReplayOptions = {}) {
       const sum = { events: 0, pruned: 0 };
-      const past = { subscriber: '', since };
-      const make = async ({ seqs, heldBy }: Omit<Chosen, 'still'> & Held) => {
-        const made = await calls.makeHeld({ subscriber, seqs, heldBy });
+      await whileHeld({ subscriber: '', since }, options, async (held) => {
+        const made = await calls.makeHeld({ ...held, subscriber });
         sum.events += made.ids.length;
         sum.pruned += made.pruned;
         await options.onStep?.(made.ids);
-      };
-      await whileHeld(past, options, make);
+      });
       return sum;
     },
 
@@ -232,13 +236,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       return wasThere || events > 0 ? events : undefined;
     },
 
-    /** Resolves once a small write has committed that takes the table locks of an ack. Calls at one time share it. */
-    ping(): Promise<void> {
-      pinged ??= calls.ping().finally(() => {
-        pinged = undefined;
-      });
-      return pinged;
-    },
+    /** Resolves once a small write has committed that takes the table locks of an ack. What comes together shares it. */
+    ping: () => ping(undefined),
   };
 }
 

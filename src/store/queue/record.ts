@@ -1,13 +1,9 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
-import type { VerifiedNotification } from '../stored.ts';
+import type { StoredEvent, VerifiedNotification } from '../stored.ts';
 import { inOrder, opening } from './lanes.ts';
 
-/** A notification that arrives. */
-export interface Arrival extends VerifiedNotification {
-  readonly receivedAt: number;
-  /** how often it came; more than once where it waited in quarantine */
-  readonly deliveries: number;
-}
+/** A notification that arrives: it came more than once where it waited in quarantine. */
+export type Arrival = VerifiedNotification & Pick<StoredEvent, 'receivedAt' | 'deliveries'>;
 
 /** On PostgreSQL, a transaction that inserts events holds an advisory lock: its key is PLACES << 48 | the last seq before them. */
 export const PLACES = 0x686b;

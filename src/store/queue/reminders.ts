@@ -2,14 +2,12 @@ import { hash } from 'node:crypto';
 import { lastOf, nextOf } from '../../base/schedule.ts';
 import { type Db, type Dialect, one } from '../dialect.ts';
 import { IS_OWN, OF } from '../schema.ts';
-import { eventId, type Of, ofSubscriber, type ReminderChange, type Scheduled } from '../stored.ts';
+import { eventId, ofSubscriber, type ReminderChange, type Scheduled, type Timed } from '../stored.ts';
 import { inOrder, type Lane, opening } from './lanes.ts';
 import { lockingIdle, WAVE } from './reset.ts';
 
-type Timed = Of & { readonly now: number };
-
 /** A reminder; without a name, it is the next time of a schedule, whose `data` says when it comes. */
-interface Reminder extends Lane {
+interface Reminder extends Scheduled {
   readonly name: string;
   readonly dueAt: number;
   readonly setAt: number;
@@ -17,8 +15,6 @@ interface Reminder extends Lane {
   readonly setBy: number | undefined;
   readonly replay: number | undefined;
   readonly start: number | undefined;
-  /** JSON */
-  readonly data: string;
   /** now, by the clock of the database */
   readonly now: number;
 }
@@ -37,7 +33,7 @@ export function changingReminders(d: Dialect) {
       set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data`;
   const drop = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
     AND reminders.subscriber = $subscriber`;
-  const pending = `SELECT seq, origin, body, ${r.name} AS name FROM ${r.beside}events
+  const pending = `SELECT seq, events.resource AS resource, origin, body, ${r.name} AS name FROM ${r.beside}events
     WHERE ${r.is('events.resource')} AND subscriber = $subscriber AND ${IS_OWN} AND status = 'pending'`;
   const bySeq = d.rows('seq bigint');
   const end = `UPDATE events SET status = 'skipped', last_error = $reason, next_at = NULL, held_by = NULL, waiting = NULL,
@@ -59,7 +55,7 @@ export function changingReminders(d: Dialect) {
   };
 }
 
-type Pending = Readonly<Record<'origin' | 'body' | 'name', string>> & { readonly seq: number };
+type Pending = Readonly<Record<'origin' | 'body' | 'name', string>> & Lane & { readonly seq: number };
 
 /** How reminders and the times of schedules become events. */
 export function reminderOperations(d: Dialect) {
@@ -79,10 +75,10 @@ export function reminderOperations(d: Dialect) {
       last_delivery_at)
     SELECT ${event.id}, $subscriber, ${event.origin}, ${event.kind}, ${ofSetter('webhook_id')}, ${ofSetter('site_id')}, ${event.resource},
       ${event.event_time}, $now, ${event.body}, $now ${event.from} WHERE true ON CONFLICT (id) DO NOTHING`;
-  const known = `SELECT resource, data FROM reminders WHERE subscriber = $subscriber AND name = ''`;
+  const setChanged = `${set} WHERE reminders.data <> excluded.data`;
 
   /** The next time of a schedule, as a change of its reminder. */
-  const next = ({ resource, data }: Pick<Reminder, 'resource' | 'data'>, now: number) => {
+  const next = ({ resource, data }: Scheduled, now: number) => {
     return { resource, name: '', at: nextOf(JSON.parse(data), now), data };
   };
 
@@ -90,15 +86,8 @@ export function reminderOperations(d: Dialect) {
     /** Has schedules from now on. One that is there already keeps its time, unless it is to come at others. */
     async schedule(db: Db, { list, ...of }: Timed & { list: readonly Scheduled[] }): Promise<void> {
       const { now } = await one<Pick<Reminder, 'now'>>(db, `SELECT ${d.now} AS now`, of);
-      const before = await db.all<Pick<Reminder, 'resource' | 'data'>>(known, of);
-      const changed = list.filter(
-        ({ lane, spec }) => !before.some(({ resource, data }) => resource === lane && data === spec),
-      );
-      await db.each(
-        set,
-        changed.map(({ lane, spec }) => next({ resource: lane, data: spec }, now)),
-        of,
-      );
+      const changes = list.map((one) => next(one, now));
+      await db.each(setChanged, changes, of);
     },
 
     /**
@@ -107,18 +96,13 @@ export function reminderOperations(d: Dialect) {
      */
     async comeDue(db: Db, { schedules = [], ...of }: Timed & { schedules?: readonly Scheduled[] }) {
       const isOurs = ({ name, resource, data }: Reminder) =>
-        name !== '' || schedules.some(({ lane, spec }) => lane === resource && spec === data);
+        name !== '' || schedules.some((one) => one.resource === resource && one.data === data);
       const found = (await db.all<Reminder>(due, of)).filter(isOurs);
       const lanes = found.map(({ resource }) => ({ resource, receivedAt: of.now }));
       await open(db, lanes, of.subscriber);
       const taken = await db.each<Reminder>(take, found, of);
-      const ticks = taken.filter(({ name }) => name === '');
-      await change(
-        db,
-        ticks.map((tick) => next(tick, tick.now)),
-        of,
-        'superseded',
-      );
+      const ticks = taken.filter(({ name }) => name === '').map((tick) => next(tick, tick.now));
+      await change(db, ticks, of, 'superseded');
       const events = taken.map((one) => eventOf(one, of));
       await db.each(add, inOrder(events, 'id'), of);
       return events.map(({ resource }) => resource);
@@ -127,7 +111,7 @@ export function reminderOperations(d: Dialect) {
 }
 
 /** The event of a reminder, or of the last time of a schedule. */
-function eventOf(reminder: Reminder, { subscriber }: Of) {
+function eventOf(reminder: Reminder, { subscriber }: Timed) {
   const { resource, name, setBy, replay, start, data, now } = reminder;
   const isTick = name === '';
   const eventTime = isTick ? Math.max(reminder.dueAt, lastOf(JSON.parse(data), now) ?? 0) : reminder.dueAt;

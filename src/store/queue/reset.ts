@@ -1,20 +1,17 @@
 import type { Db, Dialect, Params } from '../dialect.ts';
 import { READY } from '../schema.ts';
 import type { EventId, Of, Status, StoredEvent } from '../stored.ts';
-import { inOrder, type Lane, lockLanes, named, opening } from './lanes.ts';
+import { inOrder, type Lane, type LeasedLane, lockLanes, named, opening } from './lanes.ts';
 
 /** A step of a verb for many events of one subscriber. */
 export interface Chosen extends Of {
-  readonly seqs: readonly Pick<Due, 'seq'>[];
+  readonly events: readonly Pick<Due, 'seq' | 'resource'>[];
   /** the status of the filter, or why events wait: either may have changed since they were looked up */
   readonly still: Status | StoredEvent['waiting'];
 }
 
 /** An event that becomes ready. */
-export interface Due extends Lane {
-  readonly seq: number;
-  readonly receivedAt: number;
-}
+export type Due = Pick<StoredEvent, 'seq' | 'resource' | 'receivedAt'>;
 
 /** The replay that holds events. Its name is when wake releases them if the process of the replay does not, milliseconds since the epoch. */
 export interface Held extends Of {
@@ -40,14 +37,10 @@ export function releasing(d: Dialect, condition: string) {
 export function lockingIdle(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const lock = lockLanes(d);
-  const bySeq = d.rows('seq bigint');
-  const found = `SELECT events.seq, resource FROM ${bySeq.beside}events
-    WHERE ${bySeq.is('events.seq')} AND subscriber = $subscriber`;
-  return async (db: Db, seqs: Chosen['seqs'], { subscriber }: Of) => {
-    const events = await db.each<Pick<Due, 'seq' | 'resource'>>(found, seqs, { subscriber });
+  return async (db: Db, events: Chosen['events'], { subscriber }: Of) => {
     const lanes = named(events.map(({ resource }) => resource));
-    const locked = await db.each<{ event: number | undefined }>(lock, lanes, { subscriber });
-    const running = new Set(locked.map(({ event }) => event));
+    const locked = await db.each<Partial<LeasedLane>>(lock, lanes, { subscriber });
+    const running = new Set(locked.map(({ seq }) => seq));
     const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
     if (lockEvents) await db.each(lockEvents, idle);
     return { idle, running: events.length - idle.length };
@@ -60,22 +53,20 @@ export function resetOperations(d: Dialect) {
   const held = `SELECT seq, resource, received_at FROM events WHERE subscriber = $subscriber AND held_by = $held_by
     AND next_at = $held_by ORDER BY event_time, seq LIMIT ${WAVE}`;
   const lockIdle = lockingIdle(d);
-  const bySeq = d.rows('seq bigint');
+  const r = d.rows('resource text, seq bigint');
   // An event that another replay holds counts as replayed once.
   const isStill = 'coalesce($still, events.status) IN (events.status, events.waiting)';
   const reset = `UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0,
       crashes = 0, asked_at = NULL, waiting = NULL, late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
-      ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
-      RETURNING events.seq AS event, events.id`;
+      ${r.from} WHERE ${r.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
+      RETURNING events.seq, events.id`;
   const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, waiting = NULL, last_error = $reason,
-      ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
-    RETURNING events.seq AS event, events.id, events.resource`;
-  const byEvent = d.rows('event bigint');
-  const setBy = d.rows('resource text, event bigint');
-  const forgetReminders = `DELETE FROM reminders ${setBy.using} WHERE ${setBy.is('reminders.resource')} AND subscriber = $subscriber
-    AND set_by = ${setBy.event}`;
-  const forgetSteps = `DELETE FROM steps ${byEvent.using} WHERE ${byEvent.is('steps.event')}`;
+      ended_at = $now ${r.from} WHERE ${r.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
+    RETURNING events.seq, events.id, events.resource`;
+  const forgetReminders = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND subscriber = $subscriber
+    AND set_by = ${r.seq}`;
+  const forgetSteps = `DELETE FROM steps ${r.using} WHERE ${r.is('steps.event', 'seq')}`;
 
   return {
     /**
@@ -88,23 +79,23 @@ export function resetOperations(d: Dialect) {
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
-    async reset(db: Db, { seqs, still, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean }) {
-      const { idle, running } = await lockIdle(db, seqs, of);
-      const events = await db.each<{ event: number; id: EventId }>(reset, idle, { heldBy, still });
-      if (resetSteps) await db.each(forgetSteps, events);
-      return { events, running };
+    async reset(
+      db: Db,
+      { events, still, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean },
+    ) {
+      const { idle, running } = await lockIdle(db, events, of);
+      const done = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, still });
+      if (resetSteps) await db.each(forgetSteps, done);
+      return { ids: done.map(({ id }) => id), running };
     },
 
     /** Ends pending and dead events for good, and forgets the reminders that they set, but for those that a lane runs. The next claim closes a lane with nothing ready. */
-    async dismiss(db: Db, { seqs, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
-      const { idle } = await lockIdle(db, seqs, of);
-      const events = await db.each<Lane & { event: number; id: EventId }>(dismiss, idle, {
-        still,
-        reason,
-        now,
-      });
-      await db.each(forgetReminders, events, of);
-      return events.map(({ id }) => id);
+    async dismiss(db: Db, { events, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
+      const { idle } = await lockIdle(db, events, of);
+      const how = { still, reason, now };
+      const done = await db.each<Lane & { seq: number; id: EventId }>(dismiss, idle, how);
+      await db.each(forgetReminders, done, of);
+      return done.map(({ id }) => id);
     },
   };
 }

@@ -1,27 +1,9 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
-import type { DoneStep, Of, Settlement } from '../stored.ts';
+import type { Claim, DoneStep, Of, Settlement, Timed } from '../stored.ts';
 import { freeing, inOrder, type Lane, type LeasedLane, type LeaseKey, lockLanes, named } from './lanes.ts';
 import { changingReminders } from './reminders.ts';
 
-export interface Settling extends LeaseKey, Settlement {
-  /** the number of the start, and the replay that it belongs to */
-  readonly attempt: number;
-  readonly replay: number;
-  /** when a handler first asked to come back */
-  readonly askedAt?: number | undefined;
-}
-
-export interface Settled {
-  /** whether the lease was still the owner's, or the same settlement was stored before */
-  readonly isHeld: boolean;
-  /** whether more of the resource is ready */
-  readonly hasMore: boolean;
-}
-
-/** The end of a start, as it is written. */
-export interface End extends Settling, Pick<LeasedLane, 'owner' | 'late'> {
-  readonly isCrash: boolean;
-}
+export type Settling = Settlement & LeaseKey & Pick<Claim, 'starts' | 'replays' | 'askedAt'>;
 
 /** Why an event waits after a start that ended so. After its first crash it is ready at once. */
 const WHY: Readonly<Record<string, string>> = { retry: 'asked', error: 'failed', timeout: 'failed' };
@@ -45,10 +27,13 @@ export function ending(d: Dialect) {
     'attempts',
     'event bigint, lease text, replay int, attempt int, instance text, started_at bigint, ms bigint, outcome text, error text, log text',
   );
-  return async (db: Db, ends: readonly End[], now: number): Promise<void> => {
+  return async (db: Db, ends: readonly (LeasedLane & Settling)[], now: number): Promise<void> => {
     const rows = ends.map((one) => ({
       ...one,
       event: one.seq,
+      attempt: one.starts,
+      replay: one.replays,
+      isCrash: one.outcome === 'lost',
       waiting: one.status === 'pending' ? WHY[one.outcome] : undefined,
       instance: one.owner,
       late: one.outcome === 'elsewhere' ? undefined : (one.late ?? 0), // no handler has run yet
@@ -63,9 +48,9 @@ export function ending(d: Dialect) {
 
 export function settleOperations(d: Dialect) {
   const lock = lockLanes(d);
-  const settled = d.rows('event bigint, lease text');
+  const settled = d.rows('seq bigint, lease text');
   const settledBefore = `SELECT attempts.lease AS lease FROM ${settled.beside}attempts
-    WHERE ${settled.is('attempts.event')} AND attempts.lease = ${settled.lease} AND outcome <> 'lost'`;
+    WHERE ${settled.is('attempts.event', 'seq')} AND attempts.lease = ${settled.lease} AND outcome <> 'lost'`;
   const endStarts = ending(d);
   const free = freeing(d);
   const toValue = 'ON CONFLICT (subscriber, resource, name) DO UPDATE SET value = excluded.value';
@@ -84,43 +69,43 @@ export function settleOperations(d: Dialect) {
   const heldOf = async (db: Db, keys: readonly LeaseKey[], of: Of) => {
     const lanes = await db.each<LeasedLane>(lock, named(keys.map(({ resource }) => resource)), of);
     const seqs = new Map(keys.map(({ lease, seq }) => [lease, seq]));
-    const held = lanes.filter(({ lease, event }) => seqs.has(lease) && seqs.get(lease) === event);
+    const held = lanes.filter(({ lease, seq }) => seqs.has(lease) && seqs.get(lease) === seq);
     return new Map(held.map((lane) => [lane.lease, lane]));
   };
 
   return {
-    /** Ends leases of one subscriber. A settlement changes nothing, where another process has taken the event over meanwhile. */
-    async settle(db: Db, { list, subscriber, now }: Of & { list: readonly Settling[]; now: number }) {
+    /**
+     * Ends leases of one subscriber. A settlement changes nothing, where another process has taken the event over meanwhile.
+     * @returns for each whether the lease was still the owner's, or the same settlement was stored before, and whether more of the resource is ready
+     */
+    async settle(db: Db, { list, subscriber, now }: Timed & { list: readonly Settling[] }) {
       const lanes = await heldOf(db, list, { subscriber });
       const held = list.flatMap((one) => {
         const lane = lanes.get(one.lease);
-        return lane ? [{ ...one, owner: lane.owner, late: lane.late, isCrash: false }] : [];
+        return lane ? [{ ...lane, ...one }] : [];
       });
       await endStarts(db, held, now);
-      const changes = held.flatMap(
-        ({ resource, state }) => state?.map((one) => ({ subscriber, resource, ...one })) ?? [],
+      const changes = held.flatMap(({ resource, state = [] }) =>
+        state.map((one) => ({ subscriber, resource, ...one })),
       );
       const kept = changes.filter(({ value }) => value !== null);
       const gone = changes.filter(({ value }) => value === null);
       await db.each(setState, kept);
       await db.each(dropState, gone, { subscriber });
-      const reminders = held.flatMap(({ resource, seq, replay, attempt, reminders = [] }) =>
-        reminders.map((one) => ({ ...one, resource, setBy: seq, replay, start: attempt })),
+      const reminders = held.flatMap(
+        ({ resource, seq: setBy, replays: replay, starts: start, reminders = [] }) =>
+          reminders.map((one) => ({ ...one, resource, setBy, replay, start })),
       );
       await change(db, reminders, { subscriber, now });
       const more = await free(db, held, { subscriber });
       // The attempt is there already: this settlement was sent twice, as the answer to the first was lost.
-      const others = list
-        .filter(({ lease }) => !lanes.has(lease))
-        .map(({ lease, seq: event }) => ({ lease, event }));
+      const others = list.filter(({ lease }) => !lanes.has(lease));
       const attempts = await db.each<{ lease: string }>(settledBefore, others);
       const before = new Set(attempts.map(({ lease }) => lease));
-      return list.map(
-        ({ lease, resource }): Settled => ({
-          isHeld: lanes.has(lease) || before.has(lease),
-          hasMore: lanes.has(lease) && more.has(resource),
-        }),
-      );
+      return list.map(({ lease, resource }) => ({
+        isHeld: lanes.has(lease) || before.has(lease),
+        hasMore: lanes.has(lease) && more.has(resource),
+      }));
     },
 
     /**

@@ -1,10 +1,10 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { OF, READY } from '../schema.ts';
-import type { DeadEvent, Of } from '../stored.ts';
+import type { Claim, DeadEvent, Of, Timed } from '../stored.ts';
 import { fanOutOperations } from './fan-out.ts';
 import { freeing, LEASED, type LeasedLane, opening } from './lanes.ts';
 import { type Due, type Held, lockingIdle, releasing, resetOperations, WAVE } from './reset.ts';
-import { type End, ending } from './settle.ts';
+import { ending } from './settle.ts';
 
 /** After so many crashes in a life of an event, it is dead. */
 const MOST_CRASHES = 5;
@@ -16,8 +16,6 @@ const SWEPT = 1000;
 
 /** How long a suspect may be ready until the next one has its turn: perhaps no process has a handler for its kind. */
 const SUSPECT_MS = 60_000;
-
-type Timed = Of & { readonly now: number };
 
 /** How events of a subscriber become ready again: their time has come, their process has ended, or their lane is missing. */
 export function wakeOperations(d: Dialect) {
@@ -35,7 +33,7 @@ export function wakeOperations(d: Dialect) {
   // A suspect is an event that was lost twice: it may be what ends its process. One of them is ready or runs at a time, whosever it is:
   // subscribers share a process, and the one to blame would take the suspects of the others along.
   const isSuspect = "crashes >= 2 AND status = 'pending'";
-  const readySuspect = `SELECT seq, subscriber FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
+  const readySuspect = `SELECT seq, subscriber, resource FROM events WHERE ${isSuspect} AND next_at IS NULL LIMIT 1`;
   const nextSuspect = `SELECT seq, resource, received_at FROM events
     WHERE ${OF} AND ${isSuspect} AND next_at <= ${d.now} AND (SELECT seq FROM (${readySuspect}) r) IS NULL
     ORDER BY next_at LIMIT 1`;
@@ -43,28 +41,25 @@ export function wakeOperations(d: Dialect) {
   const noteSince = `INSERT INTO meta (name, value) VALUES ('suspect_since', CAST(CAST($now AS bigint) AS text))
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
   const lockIdle = lockingIdle(d);
-  const bySeq = d.rows('seq bigint');
-  const standBack = `UPDATE events SET next_at = ${d.now} ${bySeq.from}
-    WHERE ${bySeq.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
+  const r = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
+  const standBack = `UPDATE events SET next_at = ${d.now} ${r.from}
+    WHERE ${r.is('events.seq')} AND ${isSuspect} AND next_at IS NULL
       AND (SELECT CAST(value AS bigint) FROM meta WHERE name = 'suspect_since') < $before`;
   const readyEvents = `SELECT resource, received_at,
     (SELECT 1 FROM lanes l WHERE l.subscriber = events.subscriber AND l.resource = events.resource) AS has_lane
     FROM events WHERE ${READY} AND ${OF} AND resource > $after ORDER BY resource, event_time LIMIT ${SWEPT}`;
   const expired = `SELECT ${LEASED} FROM lanes WHERE ${OF} AND lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT ${RECOVERED} ${d.skipLocked}`;
-  const lost = d.rows('seq bigint, lease text, owner text, started_at bigint, late int');
   const readLost = `SELECT events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource AS resource, site_id, webhook_id, request, body,
-    starts + 1 AS starts, starts + 1 AS attempt, attempts + 1 AS attempts, replays AS replay, crashes + 1 AS crashes,
-    ${lost.lease} AS lease, ${lost.owner} AS owner, ${lost.started_at} AS started_at, ${lost.late} AS late
-    FROM ${lost.beside}events WHERE ${lost.is('events.seq')}`;
+    starts + 1 AS starts, attempts + 1 AS attempts, replays, asked_at, crashes + 1 AS crashes,
+    ${r.lease} AS lease, ${r.owner} AS owner, ${r.started_at} AS started_at, ${r.late} AS late
+    FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
 
   /** The suspect that becomes ready now, if no other one is ready. */
   const dueSuspects = async (db: Db, of: Timed): Promise<Due[]> => {
-    let found = await db.all<Due>(nextSuspect, of);
-    if (found.length > 0 && lockSuspects) {
-      await db.all(lockSuspects);
-      found = await db.all<Due>(nextSuspect, of); // another process may have made one ready
-    }
+    if ((await db.all<Due>(nextSuspect, of)).length === 0) return [];
+    if (lockSuspects) await db.all(lockSuspects);
+    const found = await db.all<Due>(nextSuspect, of); // another process may have made one ready
     if (found.length > 0) await db.all(noteSince, of);
     return found;
   };
@@ -77,18 +72,15 @@ export function wakeOperations(d: Dialect) {
     async wake(db: Db, of: Timed): Promise<string[]> {
       const suspects = await dueSuspects(db, of);
       const made = of.subscriber === '' ? [] : await fanOut(db, of);
-      const events = [...(await db.all<Due>(due, of)), ...suspects];
-      const woken = [
-        ...made.map(({ resource }) => resource),
-        ...(await wakeDue(db, [...made, ...events], of)),
-      ];
+      const events = [...made, ...(await db.all<Due>(due, of)), ...suspects];
+      const woken = made.map(({ resource }) => resource).concat(await wakeDue(db, events, of));
       const [replay] = await db.all<Held>(left, of);
       return replay ? [...woken, ...(await release(db, replay))] : woken;
     },
 
     /** Where nobody has claimed the ready suspect for a minute, sets it back to waiting, behind the other suspects. */
     async passOver(db: Db, { now }: Timed): Promise<void> {
-      const [suspect] = await db.all<Of & Pick<Due, 'seq'>>(readySuspect);
+      const [suspect] = await db.all<Of & Pick<Due, 'seq' | 'resource'>>(readySuspect);
       const { idle } = suspect ? await lockIdle(db, [suspect], suspect) : { idle: [] };
       await db.each(standBack, idle, { now, before: now - SUSPECT_MS });
     },
@@ -107,32 +99,28 @@ export function wakeOperations(d: Dialect) {
 
     /**
      * Ends leases that ran out, but for those that the caller holds. A crash uses an attempt up; an event that was lost twice waits until
-     * no other such one runs, and after five crashes it is dead. @returns the resources that have something ready, and what is dead
+     * no other such one runs, and after five crashes it is dead.
+     * @param held leases that the caller still counts as held, although it may have lost them
+     * @returns the resources that have something ready, and what is dead
      */
-    async recover(db: Db, { held, maxAttempts, ...of }: Recovery & Timed) {
-      const { now } = of;
+    async recover(db: Db, { held, maxAttempts, ...of }: Recovery) {
       const lost = await db.all<LeasedLane>(expired, { ...of, held });
-      const rows = lost.map(({ event, ...lane }) => ({ ...lane, seq: event }));
-      const ends = (await db.each<LostRow>(readLost, rows)).map((event) => {
+      const ends = (await db.each<LostRow>(readLost, lost)).map((event) => {
         const isDead = event.crashes >= MOST_CRASHES || event.attempts >= maxAttempts;
-        const end = { outcome: 'lost', error: LOST, counts: true, isCrash: true } as const;
-        const ms = Math.max(0, now - event.startedAt);
+        const end = { outcome: 'lost', error: LOST, counts: true } as const;
+        const ms = Math.max(0, of.now - event.startedAt);
         return { ...event, ...end, ms, status: isDead ? ('dead' as const) : ('pending' as const) };
       });
-      await endStarts(db, ends, now);
+      await endStarts(db, ends, of.now);
       const ready = [...(await freeLanes(db, lost, of))];
       return { ready, dead: ends.filter(({ status }) => status === 'dead') };
     },
   };
 }
 
-export interface Recovery {
-  /** leases that this process still counts as held: recovery skips them, although the process may have lost them */
-  readonly held: readonly string[];
-  readonly maxAttempts: number;
-}
+type Recovery = Timed & { readonly held: readonly string[]; readonly maxAttempts: number };
 
 /** An event whose lease ran out, with its lane; this start is counted. */
 type LostRow = Omit<DeadEvent, 'error'> &
-  Omit<LeasedLane, 'event'> &
-  Pick<End, 'seq' | 'attempt' | 'replay'> & { readonly crashes: number };
+  LeasedLane &
+  Pick<Claim, 'replays' | 'askedAt'> & { readonly crashes: number };

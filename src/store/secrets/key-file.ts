@@ -69,6 +69,4 @@ export function adoptNextKey(path: string): void {
   }
 }
 
-function unusable(message: string, cause?: unknown): KitError {
-  return new KitError('STORE_UNUSABLE', message, { cause });
-}
+const unusable = (message: string, cause?: unknown) => new KitError('STORE_UNUSABLE', message, { cause });

@@ -1,6 +1,6 @@
 import { type Db, one } from '../../dialect.ts';
 import { IS_OURS } from '../../schema.ts';
-import type { Giving, Quarantined } from '../../stored.ts';
+import type { Quarantined } from '../../stored.ts';
 
 export interface QuarantinePage {
   /** only entries that name this webhook */
@@ -65,13 +65,13 @@ export function quarantineReads() {
       return { bytes, ours, shares: await db.all<Share>(shares, { least }) };
     },
 
-    /** The newest entries of a network or webhook, or of all, with a seq lower than `before`. */
+    /** The newest entries of a network or webhook, or of all, with a seq lower than `before`. `isOurs`: its webhook has a stored secret, live or not. */
     async newestOf(db: Db, share: Share & { readonly before: number; readonly limit: number }) {
       const { network, webhookId: webhook, ...page } = share;
       const which = network === undefined ? whose(webhook) : 'network = $network';
       const sql = `SELECT seq, bytes, CASE WHEN ${IS_OURS} THEN 1 ELSE 0 END AS is_ours FROM quarantine
         WHERE ${which} AND seq < $before ORDER BY seq DESC LIMIT $limit`;
-      return db.all<Giving>(sql, { network, webhook, ...page });
+      return db.all<Record<'seq' | 'bytes' | 'isOurs', number>>(sql, { network, webhook, ...page });
     },
 
     /** How many entries wait for each webhook, and the newest of them. */
