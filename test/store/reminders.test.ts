@@ -1,9 +1,10 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Claim, EventStore, ReminderChange, Settlement } from '../../src/store/event-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
-import { claimedOne, FAILED, HANDLED, notified, polled, recorded, SEARCH } from './desk.ts';
-import { onEachEngine } from './stages.ts';
+import { claimedOne, FAILED, HANDLED, MOST, notified, polled, recorded, SEARCH } from './desk.ts';
+import { onEachEngine, onPostgres, type Stage } from './stages.ts';
+import { Stepped } from './stepped.ts';
 
 const LATER: ReminderChange = { name: 'close', afterMs: 60_000, data: '{"n":1}' };
 const leaving = (...reminders: ReminderChange[]): Settlement => ({ ...HANDLED, reminders });
@@ -111,5 +112,162 @@ onEachEngine('reminders', (stage) => {
     await store.queue.schedule({ list: [{ name: 'digest', spec: '{"every":2000}' }] });
     await stage.pass(300_000);
     expect(await ticks(store)).toEqual([]); // another spec than this process has
+  });
+});
+
+type Act = (store: EventStore) => Promise<unknown>;
+
+const HOUR_MS = 3_600_000;
+const HOURLY = [{ name: 'digest', spec: '{"every":3600000}' }];
+const SELDOM = [{ name: 'digest', spec: '{"every":7200000}' }];
+
+/** Records an event of the media, and claims that of the subscriber. */
+async function claimedNext(store: EventStore): Promise<Claim> {
+  await recorded(store, notified());
+  await store.queue.wake(SEARCH);
+  return present((await polled(store, SEARCH))[0]);
+}
+
+const settling = (end: Settlement) => async (store: EventStore) => {
+  const claim = await claimedNext(store);
+  return (other: EventStore) => other.queue.settle(claim, end);
+};
+
+/**
+ * What meets a reminder of media:one that comes due just then: how it begins, and which reminders run in the end, those of an hour later
+ * in brackets; for some, that depends on which is first.
+ */
+const meetings: Readonly<Record<string, [(store: EventStore, setter: Claim) => Promise<Act>, ...string[]]>> =
+  {
+    'a settlement that forgets it': [settling(leaving({ name: 'close' })), ''],
+    'a settlement that moves it': [settling(leaving({ ...LATER, afterMs: HOUR_MS })), '(close)'],
+    'a settlement that sets another one': [settling(leaving({ ...LATER, name: 'open' })), 'close(open)'],
+    'a run that fails': [settling(FAILED), 'close'],
+    'a claim': [
+      async (store) => {
+        await recorded(store, notified());
+        await store.queue.wake(SEARCH);
+        return async (other) => {
+          for (const claim of await polled(other, SEARCH)) await other.queue.settle(claim, HANDLED);
+        };
+      },
+      'close',
+    ],
+    'the recovery of a lease': [
+      async (store) => {
+        await claimedNext(store);
+        return (other) => other.queue.recover({ ...SEARCH, ...MOST });
+      },
+      'close',
+    ],
+    'a dismissal of what set it': [
+      async (_, { id }) =>
+        (other) =>
+          other.queue.dismiss({ ids: [id] }, 'no'),
+      '',
+      'close',
+    ],
+    'a removal of its subscriber': [async () => (other) => other.queue.removeSubscriber('search'), ''],
+    'another process that has it come due': [async () => (other) => other.queue.comeDue(SEARCH), 'close'],
+  };
+
+/** What meets a tick, and whether the tick runs: of that, too, the order may decide. */
+const starts: Readonly<Record<string, [Act, ...string[]]>> = {
+  'another process that makes it': [(other) => other.queue.comeDue({ schedules: HOURLY }), 'digest'],
+  'a process that starts with the same times': [(other) => other.queue.schedule({ list: HOURLY }), 'digest'],
+  'one that starts with other times': [(other) => other.queue.schedule({ list: SELDOM }), '', 'digest'],
+};
+
+/** Has reminders and ticks come due while something else goes on. @param meet does both, in some order */
+function meeting(stage: Stage, meet: (due: Act, other: Act) => Promise<unknown>): void {
+  /** Has come due what is, and handles all that is ready. @returns the names of the reminders and ticks that run */
+  const run = async (of: Partial<Parameters<EventStore['queue']['comeDue']>[0]> = {}): Promise<string> => {
+    const { store } = stage;
+    await store.queue.comeDue(of);
+    await store.queue.recover({ ...MOST, ...of }); // it leaves out lanes that others have locked
+    const claims = await polled(store, of);
+    for (const claim of claims) await store.queue.settle(claim, HANDLED);
+    const own = claims.filter(({ origin }) => ['reminder', 'schedule'].includes(origin));
+    const names = own.map(({ body }) => JSON.parse(body).name).join('');
+    return claims.length > 0 ? names + (await run(of)) : names;
+  };
+  const inBrackets = (names: string) => names && `(${names})`;
+
+  test.each(Object.entries(meetings))('a reminder, and %s', async (_, [begin, ...ran]) => {
+    const { store } = stage;
+    await store.queue.subscribe({ ...SEARCH, kinds: ['media_available'] });
+    const setter = await claimedNext(store);
+    await store.queue.settle(setter, { ...leaving(LATER), status: 'dead', outcome: 'failed' });
+    const other = await begin(store, setter);
+    await stage.pass(60_001);
+    await meet((one) => one.queue.comeDue(SEARCH), other);
+    const now = await run(SEARCH);
+    await stage.pass(HOUR_MS);
+    expect(ran).toContain(now + inBrackets(await run(SEARCH)));
+  });
+
+  test.each(Object.entries(starts))('a tick, and %s', async (_, [other, ...ran]) => {
+    const { store } = stage;
+    await store.queue.schedule({ list: HOURLY });
+    await stage.pass(HOUR_MS);
+    await meet((one) => one.queue.comeDue({ schedules: HOURLY }), other);
+    expect(ran).toContain(await run());
+    await stage.sql('DELETE FROM events'); // on PostgreSQL the next tick is for the same hour
+    await stage.pass(2 * HOUR_MS);
+    const [hourly, seldom] = [await run({ schedules: HOURLY }), await run({ schedules: SELDOM })];
+    expect(hourly + seldom).toBe('digest'); // by the times of the process that started last
+    expect(hourly === '').toBe(ran.includes(''));
+  });
+}
+
+onEachEngine('one after the other', (stage) => {
+  let second: EventStore;
+  beforeAll(async () => {
+    second = await stage.another();
+  });
+  describe('there come due before the other', () => {
+    meeting(stage, async (due, other) => {
+      await due(stage.store);
+      await other(second);
+    });
+  });
+  describe('there come due after the other', () => {
+    meeting(stage, async (due, other) => {
+      await other(second);
+      await due(stage.store);
+    });
+  });
+});
+
+onPostgres('in two transactions there come due', (stage) => {
+  let a: Stepped;
+  let b: Stepped;
+  beforeAll(async () => {
+    [a, b] = [await Stepped.start(stage, 'process-a'), await Stepped.start(stage, 'process-b')];
+  });
+  afterEach(() => expect([...a.errors.splice(0), ...b.errors.splice(0)]).toEqual([]));
+
+  describe.each([/^INSERT INTO lanes/, /^DELETE FROM reminders/, /^INSERT INTO events/, /COMMIT$/])(
+    'when the first stands before %s,',
+    (statement) => {
+      meeting(stage, async (due, other) => {
+        const go = await a.upTo(statement, due);
+        const { result } = await b.goes(other);
+        await go();
+        await result;
+      });
+    },
+  );
+
+  // Where each of the others has its locks.
+  const LOCKED =
+    /^(UPDATE lanes SET\s+lease|DELETE FROM lanes|INSERT INTO (events|reminders)|UPDATE (subscribers|events SET status = 'dismissed'))/;
+  describe('when the other stands before its last statements,', () => {
+    meeting(stage, async (due, other) => {
+      const go = await b.upTo(LOCKED, other);
+      const { result } = await a.goes(due);
+      await go();
+      await result;
+    });
   });
 });
