@@ -1,8 +1,15 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Claim, EventStore, ReminderChange, Settlement } from '../../src/store/event-store.ts';
+import type {
+  Claim,
+  EventFilter,
+  EventStore,
+  ReminderChange,
+  Settlement,
+} from '../../src/store/event-store.ts';
+import { toReplay } from '../../src/store/stored.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
-import { claimedOne, FAILED, HANDLED, MOST, notified, polled, recorded, SEARCH } from './desk.ts';
+import { claimedOne, FAILED, given, HANDLED, MOST, notified, polled, recorded, SEARCH } from './desk.ts';
 import { onEachEngine, onPostgres, type Stage } from './stages.ts';
 import { Stepped } from './stepped.ts';
 
@@ -112,6 +119,30 @@ onEachEngine('reminders', (stage) => {
     await store.queue.schedule({ list: [{ name: 'digest', spec: '{"every":2000}' }] });
     await stage.pass(300_000);
     expect(await ticks(store)).toEqual([]); // another spec than this process has
+  });
+
+  test('are no notifications: no subscriber gets them, no reader of the cursor, no bulk replay that does not name them', async () => {
+    const { store, clock } = stage;
+    await store.queue.subscribe({ ...SEARCH, kinds: ['media_available', 'unknown', 'reminder'] });
+    const told = await set(store, 'media:one', LATER);
+    const list = [{ name: 'digest', spec: '{"every":1000}' }];
+    await store.queue.schedule({ list });
+    await stage.pass(60_001);
+    await store.queue.comeDue({ schedules: list });
+    const own = await polled(store);
+    expect(own.map(({ kind }) => kind).sort()).toEqual(['reminder', 'schedule:digest']);
+    for (const claim of own) await store.queue.settle(claim, { ...HANDLED, startedAt: clock.now() });
+    expect(await given(store)).toEqual([told.id]);
+    await stage.sql("DELETE FROM events WHERE subscriber = 'search'");
+    expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 1, pruned: 0 });
+    const read = (await Array.fromAsync(store.queue.received({}))).flat();
+    expect(read.map(({ id }) => id)).toEqual([told.id]);
+    const replayed = async (filter: EventFilter) => (await store.queue.replay(toReplay(filter))).events;
+    expect(await replayed({ subscriber: '' })).toBe(1);
+    expect(await replayed({ kind: 'reminder', status: 'handled' })).toBe(1);
+    expect(await replayed({ ids: own.map(({ id }) => id), resource: 'schedule:digest' })).toBe(1);
+    await stage.sql("UPDATE events SET ended_at = 1 WHERE origin <> 'notification'");
+    expect(await store.queue.prune({ before: 2, limit: 9 })).toBe(2);
   });
 });
 
