@@ -62,16 +62,23 @@ function endingPending(d: Dialect) {
   };
 }
 
-/** Sets and forgets reminders of lanes that the caller has locked. */
-export function settingReminders(d: Dialect) {
-  const endPending = endingPending(d);
+/** Sets reminders. Where a schedule is there, it keeps its next time, unless it is to come at others. */
+function setting(d: Dialect): string {
   const r = d.rows(
     'resource text, name text, at bigint, after_ms bigint, set_by bigint, replay int, start int, data text',
   );
-  const set = `INSERT INTO reminders (subscriber, ${COLUMNS}) SELECT $subscriber, ${r.resource}, ${r.name},
+  return `INSERT INTO reminders (subscriber, ${COLUMNS}) SELECT $subscriber, ${r.resource}, ${r.name},
       coalesce(${r.at}, ${d.now} + ${r.after_ms}), ${d.now}, ${r.set_by}, ${r.replay}, ${r.start}, ${r.data} ${r.from} WHERE true
     ON CONFLICT (subscriber, resource, name) DO UPDATE SET due_at = excluded.due_at, set_at = excluded.set_at,
-      set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data`;
+      set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data
+      WHERE reminders.name <> '' OR reminders.data <> excluded.data`;
+}
+
+/** Sets and forgets reminders of lanes that the caller has locked. */
+export function settingReminders(d: Dialect) {
+  const endPending = endingPending(d);
+  const set = setting(d);
+  const r = d.rows('resource text, name text');
   const drop = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
     AND reminders.subscriber = $subscriber`;
   return async (db: Db, changes: readonly (Lane & ReminderChange)[], of: Timed): Promise<void> => {
@@ -88,9 +95,9 @@ export function reminderOperations(d: Dialect) {
   const open = opening(d);
   const endPending = endingPending(d);
   const due = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at LIMIT ${WAVE}`;
-  const r = d.rows('resource text, name text, data text');
+  const r = d.rows('resource text, name text');
   const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber AND due_at <= ${d.now} AND reminders.data IS NOT DISTINCT FROM ${r.data}
+    AND reminders.subscriber = $subscriber AND due_at <= ${d.now}
     RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}`;
   const bySeq = d.rows('seq bigint');
   const readSetters = `SELECT events.seq AS seq, id, site_id, webhook_id FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}`;
@@ -101,21 +108,15 @@ export function reminderOperations(d: Dialect) {
       'received_at bigint, body text, last_delivery_at bigint',
     'ON CONFLICT (id) DO NOTHING',
   );
-  const next = insert(
-    d,
-    'reminders',
-    'resource text, name text, due_at bigint, set_at bigint, data text',
-    `ON CONFLICT (subscriber, resource, name) DO UPDATE SET due_at = excluded.due_at, set_at = excluded.set_at, data = excluded.data
-      WHERE reminders.data <> excluded.data`,
-  );
+  const set = setting(d);
 
   /** Sets the next time of schedules, by the clock of the database. */
   const setNext = async (db: Db, lanes: readonly Pick<Reminder, 'resource' | 'data'>[], now: number) => {
     const rows = lanes.flatMap(({ resource, data = '' }) => {
-      const dueAt = nextOf(JSON.parse(data), now);
-      return dueAt === undefined ? [] : { resource, name: '', dueAt, setAt: now, data };
+      const at = nextOf(JSON.parse(data), now);
+      return at === undefined ? [] : { resource, name: '', at, data };
     });
-    await db.each(next, rows);
+    await db.each(set, rows, { subscriber: '', now });
   };
   const clock = async (db: Db, of: { now: number }) =>
     (await one<{ at: number }>(db, `SELECT ${d.now} AS at`, of)).at;
