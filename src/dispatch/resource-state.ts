@@ -95,7 +95,7 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
     state,
     remind(name: string, { after, at, data: value }: ReminderTime & { readonly data?: unknown }): void {
       check(REMINDER, name, 'write');
-      const ahead = after ?? Number(at) - clock.now();
+      const ahead = after ?? Number(at ?? Number.NaN) - clock.now();
       if ((after === undefined) === (at === undefined) || !(ahead <= YEAR_MS) || Number(after ?? 0) < 0)
         throw new TypeError(
           `the reminder "${name}" needs a time of at most a year ahead, either \`at\`, a Date, or \`after\`, in milliseconds, ` +

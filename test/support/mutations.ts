@@ -928,7 +928,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'src/store/move.ts',
     original: `WHERE place > \${LAST}`,
     mutant: 'WHERE false',
-    noticedBy: 'test/store/subscribers.test.ts: leaves out no notification',
+    noticedBy: 'test/store/subscribers.test.ts: leaves out no reminder',
   },
   'subscribers: a poll that finds nothing to do is one read': {
     file: 'src/dispatch/dispatcher.ts',
@@ -947,5 +947,138 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     original: 'now >= this.#sweepAt && !this.#isStopped',
     mutant: 'now >= this.#sweepAt && !this.#isStopped && !work.isReady',
     noticedBy: 'test/dispatch/subscribers.test.ts: gives way after a minute',
+  },
+  'reminders: what one has become ends with a settlement that forgets or moves it': {
+    file: 'src/store/queue/reminders.ts',
+    original: `await endPending(db, changes, of, 'forgotten');`,
+    mutant: '',
+    noticedBy: 'test/store/reminders.test.ts: a settlement that (forgets|moves) it',
+  },
+  'reminders: lanes are opened before anything is taken': {
+    file: 'src/store/queue/reminders.ts',
+    original: `    await open(
+        db,
+        found.map(({ resource }) => ({ resource, receivedAt: now })),
+        subscriber,
+      );
+      const taken = await db.each<Reminder>(take, found, of);`,
+    mutant: `    const taken = await db.each<Reminder>(take, found, of);
+      await open(
+        db,
+        found.map(({ resource }) => ({ resource, receivedAt: now })),
+        subscriber,
+      );`,
+    noticedBy: 'test/store/reminders.test.ts: in two transactions .* a settlement that',
+  },
+  'reminders: one that was moved meanwhile is not taken': {
+    file: 'src/store/queue/reminders.ts',
+    original: `AND reminders.subscriber = $subscriber AND due_at <= \${d.now}`,
+    mutant: 'AND reminders.subscriber = $subscriber',
+    noticedBy: 'test/store/reminders.test.ts: in two transactions .* a settlement that moves it',
+  },
+  'reminders: only what was deleted becomes an event': {
+    file: 'src/store/queue/reminders.ts',
+    original: 'const events = taken.map(',
+    mutant: 'const events = found.map(',
+    noticedBy: 'test/store/reminders.test.ts: in two transactions .* a settlement that forgets it',
+  },
+  'reminders: `after` counts by the clock of the store': {
+    file: 'src/store/queue/reminders.ts',
+    original: `\${d.now} + \${r.after_ms})`,
+    mutant: `CAST($now AS bigint) + \${r.after_ms})`,
+    noticedBy: 'test/store/reminders.test.ts: when it is due, and not before',
+  },
+  'reminders: an event for each run that sets it': {
+    file: 'src/store/queue/reminders.ts',
+    original: 'setter?.id, replay, start]);',
+    mutant: 'setter?.id]);',
+    noticedBy: 'test/store/reminders.test.ts: each run that sets a reminder',
+  },
+  'reminders: a dismissal forgets what the event set': {
+    file: 'src/store/queue/reset.ts',
+    original: 'await db.each(forgetReminders, events, of);',
+    mutant: '',
+    noticedBy: 'test/store/reminders.test.ts: dismissing an event',
+  },
+  'reminders: a removal of a subscriber forgets its own': {
+    file: 'src/store/queue/fan-out.ts',
+    original: 'await db.all(forget, of);',
+    mutant: '',
+    noticedBy: 'test/store/reminders.test.ts: a removal of its subscriber',
+  },
+  'reminders: twenty a lane': {
+    file: 'src/dispatch/resource-state.ts',
+    original: 'names.add(name).size > MOST_REMINDERS',
+    mutant: 'names.add(name).size > 2 * MOST_REMINDERS',
+    noticedBy: 'test/dispatch/reminders.test.ts: a media has twenty reminders',
+  },
+  'reminders: a run that is over sets none': {
+    file: 'src/dispatch/resource-state.ts',
+    original: `    isOver = true;
+`,
+    mutant: `    isOver = names.size > 99;
+`,
+    noticedBy: 'test/dispatch/reminders.test.ts: a media has twenty reminders',
+  },
+  'reminders: a kind of the provider of that name goes to unknown': {
+    file: 'src/notification/kinds.ts',
+    original: 'return isKind(kind) ||',
+    mutant: `return isKind(kind) || kind === 'reminder' ||`,
+    noticedBy: 'test/dispatch/reminders.test.ts: goes to unknown',
+  },
+  'reminders: subscribers get no events of others': {
+    file: 'src/store/queue/fan-out.ts',
+    original: `subscriber = '' AND NOT \${IS_OWN} ORDER BY seq`,
+    mutant: `subscriber = '' ORDER BY seq`,
+    noticedBy: 'test/store/reminders.test.ts: are no notifications',
+  },
+  'reminders: a reader of the cursor gets none': {
+    file: 'src/store/queue/lists/search.ts',
+    original: `\`NOT \${IS_OWN}\`, ...`,
+    mutant: '...',
+    noticedBy: 'test/store/reminders.test.ts: are no notifications',
+  },
+  'reminders: a bulk replay leaves them out': {
+    file: 'src/store/stored.ts',
+    original: 'origins: isOpen ? TOLD : undefined',
+    mutant: 'origins: undefined as typeof TOLD | undefined',
+    noticedBy: 'test/store/reminders.test.ts: are no notifications',
+  },
+  'reminders: a move takes them along': {
+    file: 'src/store/move.ts',
+    original: `  reminders: ['subscriber', 'resource', 'name'],
+`,
+    mutant: '',
+    noticedBy: 'test/store/subscribers.test.ts: a move takes every table',
+  },
+  'schedules: a process that has other times makes no tick': {
+    file: 'src/store/queue/reminders.ts',
+    original: `name !== '' || specs.get(resource) === data`,
+    mutant: `name !== '' || specs.has(resource)`,
+    noticedBy: 'test/dispatch/schedules.test.ts: one that has others makes no tick',
+  },
+  'schedules: a start with the same times leaves the next one': {
+    file: 'src/store/queue/reminders.ts',
+    original: `WHERE reminders.name <> '' OR reminders.data <> excluded.data\``,
+    mutant: `\``,
+    noticedBy: 'test/store/reminders.test.ts: a process that starts with the same times',
+  },
+  'schedules: a new tick ends those that wait': {
+    file: 'src/store/queue/reminders.ts',
+    original: `await endPending(db, ticks, of, 'superseded');`,
+    mutant: '',
+    noticedBy: 'test/dispatch/schedules.test.ts: a standstill or a pause',
+  },
+  'schedules: of those missed, the last': {
+    file: 'src/store/queue/reminders.ts',
+    original: 'Math.max(due.dueAt, lastOf(JSON.parse(data), at) ?? 0)',
+    mutant: 'Math.max(due.dueAt, lastOf(JSON.parse(data), due.dueAt) ?? 0)',
+    noticedBy: 'test/dispatch/schedules.test.ts: a standstill or a pause',
+  },
+  'schedules: a tick has a time of its own': {
+    file: 'src/dispatch/run-handler.ts',
+    original: `(event.origin === 'schedule' && app.schedule?.[body.name]) || {}`,
+    mutant: `(app.schedule?.[\`\${body.name} \`]) || {}`,
+    noticedBy: 'test/dispatch/schedules.test.ts: a time of its own to end in',
   },
 };
