@@ -74,6 +74,13 @@ export function insert(d: Dialect, table: string, columns: string, rest = ''): s
   return `INSERT INTO ${table} (${names}) SELECT ${values} ${r.from} WHERE true ${rest}`;
 }
 
+/** Deletes rows of a subscriber by resource and name. */
+export function dropping(d: Dialect, table: 'state' | 'reminders'): string {
+  const r = d.rows('resource text, name text');
+  return `DELETE FROM ${table} ${r.using} WHERE ${r.is(`${table}.resource`)} AND ${table}.name = ${r.name}
+    AND ${table}.subscriber = $subscriber`;
+}
+
 export const sqlite: Dialect = {
   rows: <C extends string>(columns: C) => {
     const names = Object.fromEntries(namesIn(columns).map((name) => [name, `$${name}`]));

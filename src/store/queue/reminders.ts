@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { lastOf, nextOf } from '../../base/schedule.ts';
 import type { Origin } from '../../notification/kinds.ts';
-import { type Db, type Dialect, insert, one } from '../dialect.ts';
+import { type Db, type Dialect, dropping, insert, one } from '../dialect.ts';
 import { IS_OWN, OF } from '../schema.ts';
 import {
   eventId,
@@ -78,9 +78,7 @@ function setting(d: Dialect): string {
 export function settingReminders(d: Dialect) {
   const endPending = endingPending(d);
   const set = setting(d);
-  const r = d.rows('resource text, name text');
-  const drop = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber`;
+  const drop = dropping(d, 'reminders');
   return async (db: Db, changes: readonly (Lane & ReminderChange)[], of: Timed): Promise<void> => {
     const isSet = ({ at, afterMs }: ReminderChange) => (at ?? afterMs) !== undefined;
     const forgotten = changes.filter((one) => !isSet(one));
@@ -95,9 +93,7 @@ export function reminderOperations(d: Dialect) {
   const open = opening(d);
   const endPending = endingPending(d);
   const due = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at LIMIT ${WAVE}`;
-  const r = d.rows('resource text, name text');
-  const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber AND due_at <= ${d.now}
+  const take = `${dropping(d, 'reminders')} AND due_at <= ${d.now}
     RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}`;
   const bySeq = d.rows('seq bigint');
   const readSetters = `SELECT events.seq AS seq, id, site_id, webhook_id FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')}`;
@@ -174,19 +170,12 @@ function eventOf(
   const what = JSON.stringify([subscriber, resource, name, eventTime, setter?.id, replay, start]);
   const id = ofSubscriber(eventId(eventTime, hash('sha256', what, 'buffer')), subscriber);
   const kind = isTick ? resource : 'reminder';
-  const [, of, about] = /^(media|channel):(.*)$/s.exec(resource) ?? [];
-  const dueAt = new Date(eventTime);
-  const body = isTick
-    ? { event: kind, name: resource.replace('schedule:', ''), due_at: dueAt }
-    : {
-        event: kind,
-        ...(of && { [`${of}_id`]: about }),
-        name,
-        data: JSON.parse(data),
-        set_at: new Date(setAt),
-        due_at: dueAt,
-      };
+  const [, of, ofId] = /^(media|channel):(.*)$/s.exec(resource) ?? [];
+  const about = isTick
+    ? { name: resource.replace('schedule:', '') }
+    : { ...(of && { [`${of}_id`]: ofId }), name, data: JSON.parse(data), set_at: new Date(setAt) };
+  const body = JSON.stringify({ event: kind, ...about, due_at: new Date(eventTime) });
   const { siteId = '', webhookId = '' } = setter ?? {};
   const origin: Origin = isTick ? 'schedule' : 'reminder';
-  return { id, subscriber, origin, kind, webhookId, siteId, resource, eventTime, body: JSON.stringify(body) };
+  return { id, subscriber, origin, kind, webhookId, siteId, resource, eventTime, body };
 }
