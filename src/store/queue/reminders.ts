@@ -12,7 +12,7 @@ import {
   type StoredEvent,
 } from '../stored.ts';
 import { inOrder, type Lane, opening } from './lanes.ts';
-import { lockingIdle, WAVE } from './reset.ts';
+import { endingIdle, WAVE } from './reset.ts';
 
 type Timed = Of & { readonly now: number };
 
@@ -36,13 +36,10 @@ const COLUMNS = 'resource, name, due_at, set_at, set_by, replay, start, data';
 
 /** Ends events that reminders have become and that wait still. What runs is left alone. */
 function endingPending(d: Dialect) {
-  const lockIdle = lockingIdle(d);
+  const endIdle = endingIdle(d);
   const r = d.rows('resource text, name text');
   const pending = `SELECT seq, origin, body, ${r.name} AS name FROM ${r.beside}events
     WHERE ${r.is('events.resource')} AND subscriber = $subscriber AND ${IS_OWN} AND status = 'pending'`;
-  const bySeq = d.rows('seq bigint');
-  const end = `UPDATE events SET status = 'skipped', last_error = $reason, next_at = NULL, held_by = NULL, waiting = NULL,
-    ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND status = 'pending'`;
   return async (
     db: Db,
     reminders: readonly Pick<Reminder, 'resource' | 'name'>[],
@@ -54,11 +51,10 @@ function endingPending(d: Dialect) {
       reminders,
       of,
     );
-    const meant = found.filter(({ origin, body, name }) =>
+    const seqs = found.filter(({ origin, body, name }) =>
       origin === 'schedule' ? name === '' : JSON.parse(body).name === name,
     );
-    const { idle } = await lockIdle(db, meant, of);
-    await db.each(end, idle, { now: of.now, reason });
+    await endIdle(db, { ...of, seqs, still: 'pending', status: 'skipped', reason });
   };
 }
 

@@ -54,6 +54,21 @@ export function lockingIdle(d: Dialect) {
   };
 }
 
+const IS_STILL = 'coalesce($still, events.status) IN (events.status, events.waiting)';
+
+/** Ends pending and dead events, but for those that a lane runs. The function returns them. */
+export function endingIdle(d: Dialect) {
+  const lockIdle = lockingIdle(d);
+  const bySeq = d.rows('seq bigint');
+  const end = `UPDATE events SET status = $status, next_at = NULL, held_by = NULL, waiting = NULL, last_error = $reason,
+      ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${IS_STILL}
+    RETURNING events.seq AS event, events.id, events.resource`;
+  return async (db: Db, { seqs, ...how }: Chosen & { status: Status; reason: string; now: number }) => {
+    const { idle } = await lockIdle(db, seqs, how);
+    return db.each<Lane & { event: number; id: EventId }>(end, idle, how);
+  };
+}
+
 /** What people do with many events: replays and dismissals. */
 export function resetOperations(d: Dialect) {
   const makeReady = releasing(d, 'held_by = $held_by');
@@ -62,15 +77,12 @@ export function resetOperations(d: Dialect) {
   const lockIdle = lockingIdle(d);
   const bySeq = d.rows('seq bigint');
   // An event that another replay holds counts as replayed once.
-  const isStill = 'coalesce($still, events.status) IN (events.status, events.waiting)';
   const reset = `UPDATE events SET status = 'pending', next_at = $held_by, held_by = $held_by, starts = 0, attempts = 0,
       crashes = 0, asked_at = NULL, waiting = NULL, late = NULL, last_error = NULL, ended_at = NULL,
       replays = replays + CASE WHEN held_by IS NULL THEN 1 ELSE 0 END
-      ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${isStill}
+      ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL AND NOT (${READY}) AND ${IS_STILL}
       RETURNING events.seq AS event, events.id`;
-  const dismiss = `UPDATE events SET status = 'dismissed', next_at = NULL, held_by = NULL, waiting = NULL, last_error = $reason,
-      ended_at = $now ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND events.status IN ('pending', 'dead') AND ${isStill}
-    RETURNING events.seq AS event, events.id, events.resource`;
+  const endIdle = endingIdle(d);
   const byEvent = d.rows('event bigint');
   const setBy = d.rows('resource text, event bigint');
   const forgetReminders = `DELETE FROM reminders ${setBy.using} WHERE ${setBy.is('reminders.resource')} AND subscriber = $subscriber
@@ -96,14 +108,9 @@ export function resetOperations(d: Dialect) {
     },
 
     /** Ends pending and dead events for good, and forgets the reminders that they set, but for those that a lane runs. The next claim closes a lane with nothing ready. */
-    async dismiss(db: Db, { seqs, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
-      const { idle } = await lockIdle(db, seqs, of);
-      const events = await db.each<Lane & { event: number; id: EventId }>(dismiss, idle, {
-        still,
-        reason,
-        now,
-      });
-      await db.each(forgetReminders, events, of);
+    async dismiss(db: Db, chosen: Chosen & { reason: string; now: number }) {
+      const events = await endIdle(db, { ...chosen, status: 'dismissed' });
+      await db.each(forgetReminders, events, { subscriber: chosen.subscriber });
       return events.map(({ id }) => id);
     },
   };
