@@ -996,7 +996,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'reminders: a dismissal forgets what the event set': {
     file: 'src/store/queue/reset.ts',
-    original: 'await db.each(forgetReminders, events, of);',
+    original: 'await db.each(forgetReminders, events, { subscriber: chosen.subscriber });',
     mutant: '',
     noticedBy: 'test/store/reminders.test.ts: dismissing an event',
   },
