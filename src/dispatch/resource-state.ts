@@ -96,8 +96,8 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
     state,
     remind(name: string, { after, at, data = null }: ReminderTime & { readonly data?: unknown }): void {
       check(REMINDER, name);
-      const ahead = after ?? Number(at) - clock.now();
-      if (!(ahead <= YEAR_MS) || (after ?? 0) < 0)
+      const ahead = after ?? Number(at ?? Number.NaN) - clock.now();
+      if ((after === undefined) === (at === undefined) || !(ahead <= YEAR_MS) || (after ?? 0) < 0)
         throw new TypeError(
           `the reminder "${name}" needs a time of at most a year ahead, either \`at\`, a Date, or \`after\`, in milliseconds, ` +
             `and its options are ${shown({ after, at })}`,

@@ -13,7 +13,7 @@ const desk = deskForEachTest();
 const HANDLERS = join(import.meta.dirname, 'handlers/reminding.ts');
 const DUE = { name: 'publish', at: 0, data: '{"page":1}' };
 const AHEAD = { name: 'close', at: Date.UTC(2100), data: '{"n":1}' };
-const DIGEST = { lane: 'schedule:digest', spec: '{"every":3600000}' };
+const DIGEST = { resource: 'schedule:digest', data: '{"every":3600000}' };
 
 const run = (command: string) => callCli(command.split(' '), { env: { ...desk().env, HANDLERS } });
 const json = async (command: string) => JSON.parse((await run(`${command} --json`)).stdout);

@@ -41,24 +41,17 @@ test.each([
     "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
     'has an app with two limits for unknown',
   ],
-  [
-    'app = { handlers: {}, schedule: { main: { every: "1h", run() {} } } };',
-    'has a schedule main: a name has ',
-  ],
-  ['app = { handlers: {}, schedule: { a: { every: "1h" } } };', 'has a schedule a without a function `run`'],
-  ['app = { handlers: {}, schedule: { a: { run() {} } } };', 'has a schedule a without a time: either every'],
-  [
-    'app = { handlers: {}, schedule: { a: { every: "9ms", run() {} } } };',
-    'has a schedule a with no time: every is',
-  ],
-  [
-    'app = { handlers: {}, schedule: { a: { cron: "0 6 30 2 *", run() {} } } };',
-    'has a schedule a that never comes',
-  ],
-  [
-    'app = { handlers: {}, schedule: { a: { cron: "x", run() {} } } };',
-    'has a schedule a with no time: CronPattern',
-  ],
+  ...[
+    ['digest: {}', 'digest without a function `run`'],
+    ['digest: { run() {} }', 'digest without a time'],
+    ["digest: { every: '1h', cron: '0 6 * * *', run() {} }", 'digest without a time'],
+    ["digest: { every: '10ms', run() {} }", 'digest with no time: '],
+    ["digest: { cron: '0 6 * *', run() {} }", 'digest with no time: '],
+    ["digest: { cron: '0 6 * * *', zone: 'Berlin', run() {} }", 'digest with no time: '],
+    ["digest: { cron: '0 0 30 2 *', run() {} }", 'digest that never comes'],
+    ["digest: { every: '1h', timeoutMs: 0, run() {} }", 'digest with a timeoutMs of 0'],
+    ["Digest: { every: '1h', run() {} }", 'Digest: a name has'],
+  ].map(([one, reason]) => [`app = { handlers: {}, schedule: { ${one} } };`, `has a schedule ${reason}`]),
 ])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({

@@ -58,7 +58,7 @@ describe('an app with reminders and schedules', () => {
     const instances = [expect.any(String)];
     expect(schedules).toMatchObject([
       {
-        lane: 'schedule:digest',
+        name: 'digest',
         spec: { every: 1000 },
         last_event: expect.any(String),
         instances,
@@ -116,7 +116,7 @@ describe('an app with reminders and schedules', () => {
 describe('schedules and reminders of some instances', () => {
   const start = inspectedForEachTest();
   const database = databaseForEachTest();
-  const digest = { lane: 'schedule:digest', spec: '{"every":3600000}' };
+  const digest = { resource: 'schedule:digest', data: '{"every":3600000}' };
   const past = "reminders SET due_at = due_at - 7200000 WHERE name = ''";
   const started = async (handlers: Handlers) => {
     const inspected = await start(handlers, { ...database().env, INSTANCE_NAME: 'old' });

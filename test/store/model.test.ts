@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Claim, EventStore, Settlement } from '../../src/store/event-store.ts';
+import type { Claim, EventStore, ReminderChange, Settlement } from '../../src/store/event-store.ts';
 import { present } from '../support/only.ts';
 import { size } from '../support/sizes.ts';
 import { HANDLED, LEASE_MS, notified, SEARCH } from './desk.ts';
@@ -17,6 +17,8 @@ interface Event {
   readonly resource: string;
   readonly eventTime: number;
   readonly place: number;
+  /** the name of the reminder that it was */
+  readonly reminder?: string;
   status: 'pending' | 'handled' | 'skipped' | 'dead';
   /** undefined: ready */
   dueAt: number | undefined;
@@ -53,6 +55,8 @@ class Model {
   now = 0;
   readonly events: Event[] = [];
   readonly running = new Map<string, Running>();
+  /** when they are due, by their resource and name */
+  readonly reminders = new Map<string, { readonly resource: string; readonly dueAt: number }>();
 
   byOrder(list: readonly Event[]): Event[] {
     return [...list].sort((one, other) => one.eventTime - other.eventTime || one.place - other.place);
@@ -83,7 +87,21 @@ class Model {
     );
   }
 
-  end({ event, late }: Running, { status, outcome, counts, afterMs }: Settlement, isCrash = false): void {
+  remind(resource: string, { name, afterMs }: ReminderChange): void {
+    const [running, key] = [this.running.get(resource)?.event, `${resource} ${name}`];
+    if (afterMs === undefined) this.reminders.delete(key);
+    else this.reminders.set(key, { resource, dueAt: this.now + afterMs });
+    for (const one of this.events)
+      if (one.resource === resource && one.reminder === name && one.status === 'pending' && one !== running)
+        Object.assign(one, { status: 'skipped', dueAt: undefined });
+  }
+
+  end(
+    { event, late }: Running,
+    { status, outcome, counts, afterMs, ...more }: Settlement,
+    isCrash = false,
+  ): void {
+    for (const one of more.reminders ?? []) this.remind(event.resource, one);
     this.running.delete(event.resource);
     event.starts++;
     event.attempts += Number(counts);
@@ -151,6 +169,8 @@ async function compare(model: Model, { store }: Real): Promise<void> {
   expect(found).toEqual(expected);
 }
 
+const NEW = { deliveries: 1, replays: 0, everHandled: false, isPruned: false, ...UNTRIED };
+
 const at = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(list.length, 1)];
 
 const record = (resource: string, seconds: number) =>
@@ -158,14 +178,13 @@ const record = (resource: string, seconds: number) =>
     const one = notified(resource, seconds);
     await store.queue.record(one);
     const { id, eventTime } = one;
-    const place = model.events.length;
-    const rest = { replays: 0, deliveries: 1, everHandled: false, isPruned: false, ran: [] };
-    model.events.push({ id, resource, eventTime, place, ...UNTRIED, ...rest });
+    model.events.push({ id, resource, eventTime, place: model.events.length, ...NEW, ran: [] });
   });
 
 const repeat = (n: number) =>
   command(`repeat ${n}`, async (model, { store }) => {
-    const event = at(model.events, n);
+    const told = model.events.filter(({ reminder }) => reminder === undefined);
+    const event = at(told, n);
     if (!event) return;
     const { id, resource, eventTime } = event;
     expect(await store.queue.record({ ...notified(resource), id: id as never, eventTime })).toMatchObject({
@@ -196,7 +215,7 @@ const claim = (oldest: number, newest: number) =>
 /** At a limit a claim gets nothing, and changes nothing for the claims of others. */
 const claimAtLimit = (oldest: number) =>
   command(`claim ${oldest} at a limit`, async (_, { store, owner }) => {
-    const limits = [{ kinds: ['media_available'], room: 0, newest: 0 }];
+    const limits = [{ kinds: ['media_available', 'reminder'], room: 0, newest: 0 }];
     const request = { oldest, newest: 2, limits, owner, leaseMs: LEASE_MS };
     expect((await store.queue.claim(request)).claims).toEqual([]);
   });
@@ -218,6 +237,26 @@ const settle = (n: number, settlement: Settlement) =>
 const wake = command('wake', async (model, { store }) => {
   await store.queue.wake();
   model.wake();
+});
+
+const comeDue = command('reminders come due', async (model, { store }) => {
+  const due = [...model.reminders].filter(([, { dueAt }]) => dueAt <= model.now);
+  expect((await store.queue.comeDue({})).sort()).toEqual(due.map(([, { resource }]) => resource).sort());
+  const { events } = await store.queue.search({ filter: {}, stretch: { limit: due.length || 1 } });
+  const came = due.length > 0 ? events.toReversed() : [];
+  for (const { id, resource, eventTime, body = '' } of came) {
+    const { name } = JSON.parse(body);
+    expect(model.reminders.delete(`${resource} ${name}`)).toBe(true);
+    model.events.push({
+      id,
+      resource,
+      eventTime,
+      place: model.events.length,
+      reminder: name,
+      ...NEW,
+      ran: [],
+    });
+  }
 });
 
 const pass = (ms: number) =>
@@ -288,8 +327,12 @@ async function ofSubscriber(store: EventStore): Promise<EventStore> {
       const { events } = await queue.search({ filter: { ...filter, subscriber: '' }, ...rest });
       const deliveries = new Map(events.map((one) => [one.id as string, one.deliveries])); // these are the notification's
       const own = found.events.map(plain);
-      return { ...found, events: own.map((one) => ({ ...one, deliveries: deliveries.get(one.id) ?? 0 })) };
+      return {
+        ...found,
+        events: own.map((one) => ({ ...one, deliveries: deliveries.get(one.id) ?? one.deliveries })),
+      };
     },
+    comeDue: () => queue.comeDue(SEARCH),
     wake: () => queue.wake(SEARCH),
     recover: (asked) => queue.recover({ ...asked, ...SEARCH }),
     renew: (asked) => queue.renew({ ...asked, ...SEARCH }),
@@ -301,8 +344,15 @@ async function ofSubscriber(store: EventStore): Promise<EventStore> {
 
 const settlements: fc.Arbitrary<Settlement> = fc.constantFrom(
   HANDLED,
-  HANDLED,
-  { ...HANDLED, status: 'skipped', outcome: 'skipped' },
+  { ...HANDLED, reminders: [{ name: 'a', afterMs: 0 }] },
+  {
+    ...HANDLED,
+    reminders: [
+      { name: 'a', afterMs: 7000 },
+      { name: 'b', afterMs: 19_000 },
+    ],
+  },
+  { ...HANDLED, status: 'skipped', outcome: 'skipped', reminders: [{ name: 'a' }] },
   { ...HANDLED, status: 'dead', outcome: 'failed', error: 'no' },
   { ...HANDLED, status: 'pending', outcome: 'error', afterMs: 16_000 },
   { ...HANDLED, status: 'pending', outcome: 'retry', afterMs: 60_000, counts: false },
@@ -319,6 +369,7 @@ const commands = fc.commands(
     fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
     fc.tuple(fc.nat(2), settlements).map(([n, settlement]) => settle(n, settlement)),
     fc.constant(wake),
+    fc.constant(comeDue),
     fc.constantFrom(...PASSING_MS).map(pass),
     fc.constant(crash),
     fc.constant(recover),

@@ -61,20 +61,28 @@ export class Stepped {
     };
   }
 
-  /** Starts an operation, and resolves once it waits for a lock, with the promise of its result. */
-  async waits<T>(operate: (store: EventStore) => Promise<T>): Promise<{ readonly result: Promise<T> }> {
+  /** Starts an operation, and resolves once it is over or waits for a lock, with the promise of its result. */
+  async goes<T>(
+    operate: (store: EventStore) => Promise<T>,
+  ): Promise<{ readonly result: Promise<T>; readonly isOver: boolean }> {
     let isOver = false;
     const result = operate(this.store).finally(() => {
       isOver = true;
     });
     await eventually(`${this.#name} waits for a lock`, async () => {
-      if (isOver) throw new Error(`${this.#name} waits for nothing`);
       const rows = await this.#stage.sql(
         `SELECT 1 FROM pg_stat_activity WHERE application_name = '${this.#name}' AND wait_event_type = 'Lock'`,
       );
-      return rows.length > 0;
+      return isOver || rows.length > 0;
     });
-    return { result };
+    return { result, isOver };
+  }
+
+  /** Starts an operation, and resolves once it waits for a lock, with the promise of its result. */
+  async waits<T>(operate: (store: EventStore) => Promise<T>): Promise<{ readonly result: Promise<T> }> {
+    const started = await this.goes(operate);
+    if (started.isOver) throw new Error(`${this.#name} waits for nothing`);
+    return started;
   }
 
   async pass(text: string, aside: Aside): Promise<void> {

@@ -361,7 +361,7 @@ test('a move takes every table, but for what is told of processes', async () => 
 });
 
 describeWithPostgres('a move from PostgreSQL', (server) => {
-  test('leaves out no notification that comes afterwards, although repeats have taken numbers', async () => {
+  test('leaves out no reminder, and no notification that comes afterwards, although repeats have taken numbers', async () => {
     const name = await createDatabase(server);
     const from = server.url(name);
     const store = await openStore({ DATABASE_URL: from, clock: systemClock, SECRETS_KEY });
@@ -371,6 +371,8 @@ describeWithPostgres('a move from PostgreSQL', (server) => {
       await recorded(store, one, one);
       expect(await given(store)).toEqual([one.id]);
     }
+    const reminders = [{ name: 'check', afterMs: 0 }];
+    await store.queue.settle(present((await polled(store))[0]), { ...HANDLED, reminders });
     await store.close();
     await leftByPrograms(server, name);
     const to = `sqlite:${join(await temporaryDirectory(), 'to.db')}`;
@@ -378,6 +380,7 @@ describeWithPostgres('a move from PostgreSQL', (server) => {
     const moved = await openStore({ DATABASE_URL: to, clock: systemClock, SECRETS_KEY, threads: false });
     const [next] = await recorded(moved, notified());
     expect(await given(moved)).toEqual([one.id, next?.id]);
+    expect(await moved.queue.comeDue({})).toEqual([one.resource]);
     await moved.close();
     await dropDatabase(server, name);
   });

@@ -732,4 +732,96 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     ],
     noticedBy: 'test/dispatch/subscribers.test.ts: gives way after a minute',
   },
+  'reminders: what one has become ends with a settlement that forgets or moves it': {
+    change: ['await db.each(end, idle, { now: of.now, reason });', ''],
+    noticedBy: 'test/store/reminders.test.ts: a settlement that (forgets|moves) it',
+  },
+  'reminders: lanes are opened before anything is taken': {
+    change: [
+      `await open(db, lanes, of.subscriber);
+      const taken = await db.each<Reminder>(take, found, of);`,
+      `const taken = await db.each<Reminder>(take, found, of);
+      await open(db, lanes, of.subscriber);`,
+    ],
+    noticedBy: 'test/store/reminders.test.ts: in two transactions .* a settlement that',
+  },
+  'reminders: one that was moved meanwhile is not taken': {
+    change: [`AND due_at + 0 <= \${d.now} AND`, 'AND'],
+    noticedBy: 'test/store/reminders.test.ts: in two transactions .* a settlement that moves it',
+  },
+  'reminders: only what was deleted becomes an event': {
+    change: ['const events = taken.map(', 'const events = found.map('],
+    noticedBy: 'test/store/reminders.test.ts: in two transactions .* a settlement that forgets it',
+  },
+  'reminders: `after` counts by the clock of the store': {
+    change: [`\${d.now} + \${r.after_ms})`, `CAST($now AS bigint) + \${r.after_ms})`],
+    noticedBy: 'test/store/reminders.test.ts: when it is due, and not before',
+  },
+  'reminders: an event for each run that sets it': {
+    change: ['setBy, replay, start]);', 'setBy]);'],
+    noticedBy: 'test/store/reminders.test.ts: each run that sets a reminder',
+  },
+  'reminders: a dismissal forgets what the event set': {
+    change: ['await db.each(forgetReminders, done, of);', ''],
+    noticedBy: 'test/store/reminders.test.ts: dismissing an event',
+  },
+  'reminders: a removal of a subscriber forgets its own': {
+    change: ['await db.all(forget, of);', ''],
+    noticedBy: 'test/store/reminders.test.ts: a removal of its subscriber',
+  },
+  'reminders: twenty a lane': {
+    change: ['names.size >= MOST_REMINDERS &&', 'names.size >= 2 * MOST_REMINDERS &&'],
+    noticedBy: 'test/dispatch/reminders.test.ts: a media has twenty reminders',
+  },
+  'reminders: a run that is over sets none': {
+    change: [
+      '      isOver = true;\n      const changed',
+      '      isOver = names.size > 99;\n      const changed',
+    ],
+    noticedBy: 'test/dispatch/reminders.test.ts: a media has twenty reminders',
+  },
+  'reminders: a kind of the provider of that name goes to unknown': {
+    change: ['return isKind(kind) ||', `return isKind(kind) || kind === 'reminder' ||`],
+    noticedBy: 'test/dispatch/reminders.test.ts: goes to unknown',
+  },
+  'reminders: subscribers get no events of others': {
+    change: [`subscriber = '' AND NOT \${IS_OWN} ORDER BY seq`, `subscriber = '' ORDER BY seq`],
+    noticedBy: 'test/store/reminders.test.ts: are no notifications',
+  },
+  'reminders: a reader of the cursor gets none': {
+    change: [`\`NOT \${IS_OWN}\`, ...`, '...'],
+    noticedBy: 'test/store/reminders.test.ts: are no notifications',
+  },
+  'reminders: a bulk replay leaves them out': {
+    change: ['origins: isOpen ? TOLD : undefined', 'origins: undefined as typeof TOLD | undefined'],
+    noticedBy: 'test/store/reminders.test.ts: are no notifications',
+  },
+  'reminders: a move takes them along': {
+    change: [
+      `  reminders: ['subscriber', 'resource', 'name'],
+`,
+      '',
+    ],
+    noticedBy: 'test/store/subscribers.test.ts: a move takes every table',
+  },
+  'schedules: a process that has other times makes no tick': {
+    change: ['one.resource === resource && one.data === data', 'one.resource === resource'],
+    noticedBy: 'test/dispatch/schedules.test.ts: one that has others makes no tick',
+  },
+  'schedules: a start with the same times leaves the next one': {
+    change: [`\${set} WHERE reminders.data <> excluded.data`, `\${set}`],
+    noticedBy: 'test/store/reminders.test.ts: a process that starts with the same times',
+  },
+  'schedules: a new tick ends those that wait': {
+    change: ["await change(db, ticks, of, 'superseded');", 'await db.each(set, ticks, of);'],
+    noticedBy: 'test/dispatch/schedules.test.ts: a standstill or a pause',
+  },
+  'schedules: of those missed, the last': {
+    change: ['lastOf(JSON.parse(data), now) ?? 0', 'lastOf(JSON.parse(data), reminder.dueAt) ?? 0'],
+    noticedBy: 'test/dispatch/schedules.test.ts: a standstill or a pause',
+  },
+  'schedules: a tick has a time of its own': {
+    change: [`(event.origin === 'schedule' && app.schedule?.[body.name]) || {}`, '{}'],
+    noticedBy: 'test/dispatch/schedules.test.ts: a time of its own to end in',
+  },
 };

@@ -28,7 +28,7 @@ export function changingReminders(d: Dialect) {
     'resource text, name text, at bigint, after_ms bigint, set_by bigint, replay int, start int, data text',
   );
   const set = `INSERT INTO reminders (subscriber, ${COLUMNS}) SELECT $subscriber, ${r.resource}, ${r.name},
-      coalesce(${r.at}, ${d.now} + ${r.after_ms}), ${d.now}, ${r.set_by}, ${r.replay}, ${r.start}, ${r.data} ${r.from} WHERE true
+      coalesce(${r.at}, ${d.now} + ${r.after_ms}), ${d.now}, ${r.set_by}, ${r.replay}, ${r.start}, coalesce(${r.data}, 'null') ${r.from} WHERE true
     ON CONFLICT (subscriber, resource, name) DO UPDATE SET due_at = excluded.due_at, set_at = excluded.set_at,
       set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data`;
   const drop = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
