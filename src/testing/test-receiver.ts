@@ -19,7 +19,7 @@ import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.t
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { isEventId } from '../store/stored.ts';
+import { isEventId, toReplay } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { Life } from './life.ts';
 import { isAtRest, machine } from './virtual-timers.ts';
@@ -35,6 +35,9 @@ const MANY = 100;
 const TOGETHER_MS = 10_000;
 /** While other systems are at work in a check, so much time passes at once, once it has passed in reality. */
 const STEP_MS = 100;
+/** So many reminders may come one after the other in `settled`, or at one moment, while nothing else does. */
+const MOST_ALONE = 100;
+const MOST_REMINDERS = 10_000;
 const CRASHED = 'the receiver has crashed, or was stopped: restart() starts it again';
 
 /**
@@ -93,6 +96,9 @@ export class TestReceiver {
   #newestEvent = 0;
   /** until when a handler waits for the statuses API, as that asked for */
   #waitsUntil = 0;
+  /** the schedules of the app, and until when their ticks come */
+  #schedules: readonly string[] = [];
+  #ticksUntil = 0;
 
   private constructor(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
     this.#options = options;
@@ -201,10 +207,16 @@ export class TestReceiver {
     this.#failing.push(...(subscriber === 'all' ? all : [subscriber]));
   }
 
-  /** Lets time pass. @param time milliseconds, or `250ms`, `10s`, `5m`, `2h`, `1d` */
+  /**
+   * Lets time pass. Reminders and ticks come at their very moments.
+   * @param time milliseconds, or `250ms`, `10s`, `5m`, `2h`, `1d`; `reminder`: until the next reminder is due, none if there is none
+   */
   async advance(time: number | string): Promise<void> {
-    const ms = typeof time === 'number' ? time : (durationOf(time) ?? Number.NaN);
-    if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, or 10m`);
+    const [next] = time === 'reminder' ? await this.reminders() : [{ dueAt: Number.NaN }];
+    const untilNext = Math.max(0, (next?.dueAt ?? 0) - this.now());
+    const ms = typeof time === 'number' ? time : (durationOf(time) ?? untilNext);
+    if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, 10m, or reminder`);
+    this.#ticksUntil = this.now() + ms;
     await this.#pass(ms);
     this.#life.leftBehind.check();
   }
@@ -218,8 +230,9 @@ export class TestReceiver {
 
   /**
    * Resolves when nothing is left to do: time is skipped until every event is handled, skipped or dead, and the provider has
-   * delivered everything. While the receiver is dead, after `crash` or `crashAt`, it resolves at once: `restart` it first.
-   * @throws Error if a handler does not end in 3 seconds of real time, or in `patienceMs`
+   * delivered everything. Reminders that are due by then come, and no ticks: `advance` lets these and later reminders come. While the
+   * receiver is dead, after `crash` or `crashAt`, it resolves at once: `restart` it first.
+   * @throws Error if a handler does not end in 3 seconds of real time, or in `patienceMs`; or if a hundred reminders come before anything else
    */
   async settled(): Promise<void> {
     if (this.#alone !== undefined) await this.handled(); // all events of the others are there then, and run in order
@@ -229,11 +242,11 @@ export class TestReceiver {
 
   /**
    * Replays events, as `hookkit events replay` does: `settled` then has their handlers run again.
-   * @param filter all events without one, of main and of each subscriber @param options `resetSteps`: the steps of `ctx.once` run again, too
+   * @param filter all notifications without one, of main and of each subscriber; a `kind` may be `reminder` or `schedule:NAME` @param options `resetSteps`: the steps of `ctx.once` run again, too
    * @returns how many are replayed
    */
   async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
-    const { events } = await (await this.#store).queue.replay(this.#filterOf(filter), options);
+    const { events } = await (await this.#store).queue.replay(toReplay(this.#filterOf(filter)), options);
     (await this.#life.begun).dispatcher.wake();
     return events;
   }
@@ -284,6 +297,12 @@ export class TestReceiver {
       throw new TypeError(`${resource} is no resource: give media:ID or channel:ID`);
     this.#filterOf({ subscriber }); // it is one of the app
     return stateJson(await (await this.#store).queue.state({ resource, subscriber }));
+  }
+
+  /** The reminders that are set and not due yet, the next one first, of all subscribers. `dueAt` and `setAt` are milliseconds since the epoch. */
+  async reminders() {
+    const set = await (await this.#store).queue.reminders({ limit: MOST_REMINDERS });
+    return set.map(({ data, ...one }) => ({ ...one, data: data === undefined ? null : JSON.parse(data) }));
   }
 
   /** The lines that the receiver and `ctx.log` have logged, as objects. */
@@ -363,6 +382,7 @@ export class TestReceiver {
     let ahead: number | undefined;
     for (const { body, receivedAt } of events) {
       ahead ??= this.now() - receivedAt;
+      this.#ticksUntil = receivedAt + ahead;
       await this.#handledUntil(receivedAt + ahead);
       await this.deliverBody(body);
     }
@@ -404,12 +424,14 @@ export class TestReceiver {
   #newLife(): Life {
     const app = appOf(this.#options);
     this.subscribers = ['', ...Object.keys(app.subscribers ?? {})];
+    this.#schedules = Object.keys(app.schedule ?? {});
     const parts = { config: this.#config, store: this.#store, log: this.#log, clock: this.#clock };
     const life: Life = new Life({
       ...parts,
       app,
       isCheck: this.#options.isCheck,
       diesAt: (point) => this.#diesAt(point),
+      isTicking: () => this.now() <= this.#ticksUntil,
       isHeld: (subscriber) => (this.#alone ?? subscriber) !== subscriber,
       isFailing: (subscriber) => taken(this.#failing, subscriber),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
@@ -494,16 +516,19 @@ export class TestReceiver {
   }
 
   /**
-   * Lets time pass until a moment, or until nothing is left to do. In each moment handlers first end, in real time, as their time-outs must
-   * not pass while they wait for another system.
+   * Lets time pass until a moment, or until nothing is left to do but what reminders bring about. In each moment handlers first end, in real
+   * time, as their time-outs must not pass while they wait for another system.
    */
   async #handledUntil(end: number): Promise<void> {
-    for (let moment = 0; moment < 20_000; moment++) {
+    for (let [moment, alone] = [0, 0]; moment < 20_000; moment++) {
       if (this.now() >= end) return;
       await this.handled();
       const next = Math.min(end, await this.#nextEvent());
-      if (next === Infinity) return;
-      await this.#pass(next - this.now());
+      const due = await this.#nextDue();
+      if (next === Infinity && due > this.now()) return;
+      alone = end === Infinity && due < next ? alone + 1 : 0;
+      if (alone > MOST_ALONE) throw await this.#restless();
+      await this.#pass(Math.min(next, due) - this.now());
     }
     throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
   }
@@ -514,14 +539,35 @@ export class TestReceiver {
    */
   async #pass(ms: number): Promise<void> {
     const end = this.now() + ms;
-    await this.#quiet();
-    // What is due at once is done in this moment, as the making of subscribers' events.
-    while (this.now() < end || this.now() >= (this.#life.clock.nextDue() ?? Infinity)) {
-      const moment = Math.min(end, await this.#nextEvent(), this.#clock.nextDue() ?? end);
+    for (let rounds = 0; ; rounds++) {
+      await this.#quiet();
+      const due = await this.#nextDue();
+      if (due <= this.now()) (await this.#life.begun).dispatcher.look();
+      // What is due at once is done in this moment, as the making of subscribers' events.
+      if (this.now() >= end && this.now() < (this.#life.clock.nextDue() ?? Infinity)) return;
+      const moment = Math.min(end, due, await this.#nextEvent(), this.#clock.nextDue() ?? end);
+      if (moment > this.now()) rounds = 0;
+      if (rounds > MOST_ALONE && due <= this.now()) throw await this.#restless();
       await this.#clock.advance(Math.max(0, moment - this.now()));
       this.#life.clock.leap(this.now());
-      await this.#quiet();
     }
+  }
+
+  /** When a reminder is next due that this process makes an event of, or a tick where ticks come; Infinity if none is. */
+  async #nextDue(): Promise<number> {
+    if (this.#life.isOver) return Infinity;
+    const own = (await this.reminders()).find(({ subscriber }) => this.subscribers.includes(subscriber));
+    const isTicking = this.now() <= this.#ticksUntil && this.#schedules.length > 0;
+    const schedules = isTicking ? await (await this.#store).queue.schedules() : [];
+    const ticks = schedules.flatMap(({ name, nextAt }) => (this.#schedules.includes(name) ? nextAt : []));
+    return Math.min(own?.dueAt ?? Infinity, ...ticks);
+  }
+
+  async #restless(): Promise<Error> {
+    const [{ name, resource } = {}] = await this.reminders();
+    return new Error(
+      `reminders come again and again, as "${name}" of ${resource}: let them come by advance('1h')`,
+    );
   }
 
   /**
