@@ -11,6 +11,8 @@ import type { TestReceiver } from './test-receiver.ts';
 interface Action {
   act(kit: TestReceiver): unknown;
   readonly line: string;
+  /** whether reminders were set after it, when it was played */
+  readonly isReminding?: boolean;
 }
 
 type History = readonly Action[];
@@ -65,19 +67,19 @@ export async function matrix<W>(
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
   const names = new Set<string>();
-  const last: Played = { steps: [], reminding: new Set() };
+  /** the history that was played last, with its end */
+  const last: Action[] = [];
   const goThrough = async (plays: typeof play | typeof playCrashes, ordered: number, mixed: number) => {
     const playing: Play = (history, alone) => {
       const then = async (kit: TestReceiver, world: W) => {
-        last.steps = [...history, SETTLED];
-        last.reminding.clear();
-        for (const [place, { act, line }] of last.steps.entries()) {
+        last.splice(0, Infinity, ...history, SETTLED);
+        for (const [place, { act, line }] of last.entries()) {
           await act(kit);
           await Promise.try(() => always?.(kit, world)).catch(failing(`after ${line}\n`));
-          const isLast = place + 1 === last.steps.length && place < history.length + 2 * MOST_DUE;
-          if ((await kit.reminders()).length === 0) continue;
-          last.reminding.add(place);
-          if (isLast) last.steps.push(DUE, SETTLED);
+          const isReminding = (await kit.reminders()).length > 0;
+          const isLast = place + 1 === last.length && place < history.length + 2 * MOST_DUE;
+          last[place] = { act, line, isReminding };
+          if (isReminding && isLast) last.push(DUE, SETTLED);
         }
       };
       return plays({ scenario, check, then, alone, names, ...options });
@@ -90,12 +92,6 @@ export async function matrix<W>(
   };
   await goThrough(play, most ?? 300, random ?? 50);
   if (crashes) await goThrough(playCrashes, most ?? 12, random ?? 3);
-}
-
-/** What was played last: a history with its end, and the places in it after which reminders were set. */
-interface Played {
-  steps: Action[];
-  readonly reminding: Set<number>;
 }
 
 /** Plays a history, with all or with one subscriber alone, and checks. @throws Error with what breaks the check */
@@ -116,14 +112,15 @@ function replayOf(kind: Kind | 'reminder'): Action {
  * Histories, the shortest first: each order by itself, with time between, and there with a reminder that comes due at each place at which
  * one is set; with one duplicate, with one failure, with replays; with a reminder that fails, and that is replayed.
  */
-function* inOrder(deliveries: History, replays: History, last: Played): Generator<History> {
+function* inOrder(deliveries: History, replays: History, last: History): Generator<History> {
   const apart = (order: History) => order.flatMap((delivery) => [delivery, HANDLED]);
   const more: History[] = [];
   yield* orders(deliveries);
   for (const order of orders(deliveries)) {
     const history = apart(order);
     yield history;
-    for (const place of [...last.reminding].filter((one) => history[one] === HANDLED)) {
+    for (const [place, { isReminding }] of [...last].entries()) {
+      if (!isReminding || history[place] !== HANDLED) continue;
       const withDue = history.toSpliced(place + 1, 0, DUE, HANDLED);
       more.push(withDue.toSpliced(place + 1, 0, FAIL), withDue.toSpliced(place + 3, 0, replayOf('reminder')));
       yield withDue;
@@ -160,14 +157,14 @@ function* atRandom(seed: number, deliveries: History, replays: History): Generat
  * Tells of a history that breaks the check, without the steps that it breaks it without, and whose handlers do: those that break it while
  * the others take everything in order, at the end. What breaks it while all do so is of none alone. Each notification stays once.
  */
-function telling(play: Play, deliveries: History, names: ReadonlySet<string>, last: Played) {
+function telling(play: Play, deliveries: History, names: ReadonlySet<string>, last: History) {
   return (history: History, ofSeed = '') =>
     async (found: unknown): Promise<never> => {
-      let [shortest, steps, error] = [history, last.steps, found];
+      let [shortest, steps, error] = [history, [...last], found];
       for (const place of [...history.keys()].reverse()) {
         const without = shortest.toSpliced(place, 1);
         if (!deliveries.every((delivery) => without.includes(delivery))) continue;
-        await play(without).catch((its) => ([shortest, steps, error] = [without, last.steps, its]));
+        await play(without).catch((its) => ([shortest, steps, error] = [without, [...last], its]));
       }
       for (const name of names.size > 1 ? ['all', ...names] : [])
         await play(shortest, name).catch(failing(testOf(steps, ofSeed, name)));

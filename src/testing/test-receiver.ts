@@ -12,7 +12,7 @@ import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/no
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { type Retry, StatusesClient } from '../provider/index.ts';
-import { differences, type EventEnd, NEVER_ENDED, told } from '../replay/expectations.ts';
+import { differences, type EventEnd, endAsText, NEVER_ENDED, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
@@ -392,12 +392,19 @@ export class TestReceiver {
   async ends(): Promise<ReadonlyMap<string, EventEnd>> {
     await this.settled();
     const ends = new Map<string, EventEnd>();
-    for (const event of await this.events({ subscriber: 'all' })) {
-      const { id, resource, subscriber, attempts, lastError } = event;
+    const { queue } = await this.#store;
+    const events = await this.events({ subscriber: 'all' });
+    const came = Map.groupBy(events, ({ origin }) => origin).get('reminder') ?? [];
+    for (const { id, resource, subscriber, ...event } of events) {
       const isUnended = this.#lives.some(({ leftBehind }) => leftBehind.unended.has(id));
+      const { attempts, lastError: reason } = event;
       const status = isUnended ? NEVER_ENDED : event.status;
-      const reason = lastError && firstLine(lastError);
-      ends.set(id, { status, attempts, reason, state: await this.state(resource, subscriber) });
+      const own = came.filter((one) => one.resource === resource && one.subscriber === subscriber);
+      const set = await queue.remindersOf({ resource, subscriber });
+      const told = Map.groupBy([...own.map(toldReminder), ...set.map(({ name }) => `${name} set`)], String);
+      const reminders = Object.fromEntries(Array.from(told, ([text, { length }]) => [text, length]));
+      const state = await this.state(resource, subscriber);
+      ends.set(id, { status, attempts, reason: reason && firstLine(reason), state, reminders });
     }
     return ends;
   }
@@ -526,7 +533,7 @@ export class TestReceiver {
       const next = Math.min(end, await this.#nextEvent());
       const due = await this.#nextDue();
       if (next === Infinity && due > this.now()) return;
-      alone = end === Infinity && due < next ? alone + 1 : 0;
+      alone = end === Infinity && !this.#options.isCheck && due < next ? alone + 1 : 0;
       if (alone > MOST_ALONE) throw await this.#restless();
       await this.#pass(Math.min(next, due) - this.now());
     }
@@ -588,6 +595,9 @@ export class TestReceiver {
     return pending > waiting ? soon : Math.max(soon, due);
   }
 }
+
+const toldReminder = ({ notification, status, lastError: reason }: KitEvent) =>
+  endAsText(String(notification.name), { status, reason });
 
 /** Takes one out of a list. @returns whether it was there */
 function taken(list: string[], one: string): boolean {
