@@ -4,9 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { durationOf } from '../base/duration.ts';
 import { logFormat } from '../base/log.ts';
+import { nextOf } from '../base/schedule.ts';
 import { plural } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
+import { schedulesOf } from '../dispatch/handler.ts';
 import { MockProvider } from '../mock/mock-provider.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/notifications.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
@@ -19,8 +21,9 @@ import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.t
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { isEventId, toReplay } from '../store/stored.ts';
+import { isEventId, type Scheduled, toReplay } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
+import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';
 import { isAtRest, machine } from './virtual-timers.ts';
 
@@ -37,7 +40,6 @@ const TOGETHER_MS = 10_000;
 const STEP_MS = 100;
 /** So many reminders may come one after the other in `settled`, or at one moment, while nothing else does. */
 const MOST_ALONE = 100;
-const MOST_REMINDERS = 10_000;
 const CRASHED = 'the receiver has crashed, or was stopped: restart() starts it again';
 
 /**
@@ -97,7 +99,7 @@ export class TestReceiver {
   /** until when a handler waits for the statuses API, as that asked for */
   #waitsUntil = 0;
   /** the schedules of the app, and until when their ticks come */
-  #schedules: readonly string[] = [];
+  #schedules: readonly Scheduled[] = [];
   #ticksUntil = 0;
 
   private constructor(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
@@ -212,11 +214,12 @@ export class TestReceiver {
    * @param time milliseconds, or `250ms`, `10s`, `5m`, `2h`, `1d`; `reminder`: until the next reminder is due, none if there is none
    */
   async advance(time: number | string): Promise<void> {
-    const [next] = time === 'reminder' ? await this.reminders() : [{ dueAt: Number.NaN }];
-    const untilNext = Math.max(0, (next?.dueAt ?? 0) - this.now());
-    const ms = typeof time === 'number' ? time : (durationOf(time) ?? untilNext);
+    const [{ dueAt } = { dueAt: 0 }] = await this.reminders();
+    const given = time === 'reminder' ? Math.max(0, dueAt - this.now()) : time;
+    const ms = typeof given === 'number' ? given : (durationOf(given) ?? Number.NaN);
     if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, 10m, or reminder`);
     this.#ticksUntil = this.now() + ms;
+    (await this.#life.begun).dispatcher.look(); // for ticks that were missed
     await this.#pass(ms);
     this.#life.leftBehind.check();
   }
@@ -301,8 +304,9 @@ export class TestReceiver {
 
   /** The reminders that are set and not due yet, the next one first, of all subscribers. `dueAt` and `setAt` are milliseconds since the epoch. */
   async reminders() {
-    const set = await (await this.#store).queue.reminders({ limit: MOST_REMINDERS });
-    return set.map(({ data, ...one }) => ({ ...one, data: data === undefined ? null : JSON.parse(data) }));
+    const all = await (await this.#store).queue.reminders({ limit: Number.MAX_SAFE_INTEGER });
+    const own = all.filter(({ subscriber }) => this.subscribers.includes(subscriber));
+    return own.map(({ data = 'null', ...one }) => ({ ...one, data: JSON.parse(data) }));
   }
 
   /** The lines that the receiver and `ctx.log` have logged, as objects. */
@@ -396,9 +400,8 @@ export class TestReceiver {
     const events = await this.events({ subscriber: 'all' });
     const came = Map.groupBy(events, ({ origin }) => origin).get('reminder') ?? [];
     for (const { id, resource, subscriber, ...event } of events) {
-      const isUnended = this.#lives.some(({ leftBehind }) => leftBehind.unended.has(id));
       const { attempts, lastError: reason } = event;
-      const status = isUnended ? NEVER_ENDED : event.status;
+      const status = reason?.includes(NEVER_ENDS) ? NEVER_ENDED : event.status;
       const own = came.filter((one) => one.resource === resource && one.subscriber === subscriber);
       const set = await queue.remindersOf({ resource, subscriber });
       const told = Map.groupBy([...own.map(toldReminder), ...set.map(({ name }) => `${name} set`)], String);
@@ -431,7 +434,7 @@ export class TestReceiver {
   #newLife(): Life {
     const app = appOf(this.#options);
     this.subscribers = ['', ...Object.keys(app.subscribers ?? {})];
-    this.#schedules = Object.keys(app.schedule ?? {});
+    this.#schedules = schedulesOf(app);
     const parts = { config: this.#config, store: this.#store, log: this.#log, clock: this.#clock };
     const life: Life = new Life({
       ...parts,
@@ -534,7 +537,7 @@ export class TestReceiver {
       const due = await this.#nextDue();
       if (next === Infinity && due > this.now()) return;
       alone = end === Infinity && !this.#options.isCheck && due < next ? alone + 1 : 0;
-      if (alone > MOST_ALONE) throw await this.#restless();
+      if (alone > MOST_ALONE) throw restless(await this.reminders());
       await this.#pass(Math.min(next, due) - this.now());
     }
     throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
@@ -549,32 +552,23 @@ export class TestReceiver {
     for (let rounds = 0; ; rounds++) {
       await this.#quiet();
       const due = await this.#nextDue();
-      if (due <= this.now()) (await this.#life.begun).dispatcher.look();
       // What is due at once is done in this moment, as the making of subscribers' events.
-      if (this.now() >= end && this.now() < (this.#life.clock.nextDue() ?? Infinity)) return;
+      if (this.now() >= end && this.now() < Math.min(due, this.#life.clock.nextDue() ?? due)) return;
       const moment = Math.min(end, due, await this.#nextEvent(), this.#clock.nextDue() ?? end);
       if (moment > this.now()) rounds = 0;
-      if (rounds > MOST_ALONE && due <= this.now()) throw await this.#restless();
+      if (rounds > MOST_ALONE && due <= this.now()) throw restless(await this.reminders());
+      if (due <= moment) (await this.#life.begun).dispatcher.look();
       await this.#clock.advance(Math.max(0, moment - this.now()));
       this.#life.clock.leap(this.now());
     }
   }
 
-  /** When a reminder is next due that this process makes an event of, or a tick where ticks come; Infinity if none is. */
+  /** When a reminder is next due, or a tick while ticks come; Infinity if none is, or the process is dead. */
   async #nextDue(): Promise<number> {
-    if (this.#life.isOver) return Infinity;
-    const own = (await this.reminders()).find(({ subscriber }) => this.subscribers.includes(subscriber));
-    const isTicking = this.now() <= this.#ticksUntil && this.#schedules.length > 0;
-    const schedules = isTicking ? await (await this.#store).queue.schedules() : [];
-    const ticks = schedules.flatMap(({ name, nextAt }) => (this.#schedules.includes(name) ? nextAt : []));
-    return Math.min(own?.dueAt ?? Infinity, ...ticks);
-  }
-
-  async #restless(): Promise<Error> {
-    const [{ name, resource } = {}] = await this.reminders();
-    return new Error(
-      `reminders come again and again, as "${name}" of ${resource}: let them come by advance('1h')`,
-    );
+    const [reminder] = this.#life.isOver ? [] : await this.reminders();
+    const ticks = this.now() < this.#ticksUntil ? this.#schedules : [];
+    const times = ticks.map(({ spec }) => nextOf(JSON.parse(spec), this.now()) ?? Infinity);
+    return Math.min(reminder?.dueAt ?? Infinity, ...times);
   }
 
   /**
@@ -595,6 +589,9 @@ export class TestReceiver {
     return pending > waiting ? soon : Math.max(soon, due);
   }
 }
+
+const restless = ([one]: readonly { readonly name: string; readonly resource: string }[]) =>
+  new Error(`reminders come again and again, as "${one?.name}" of ${one?.resource}: use advance('1h')`);
 
 const toldReminder = ({ notification, status, lastError: reason }: KitEvent) =>
   endAsText(String(notification.name), { status, reason });
