@@ -193,12 +193,9 @@ export class Life {
             const { subscriber = '', kind, name: of = kind } = Object(input[0]);
             if (name === 'claim' && this.#options.isHeld(subscriber)) return { claims: [], hasMore: false };
             await this.reach(before, of, subscriber);
-            const isWithoutTicks = name === 'comeDue' && !this.#options.isTicking();
-            const output: unknown = await Reflect.apply(
-              call,
-              target,
-              isWithoutTicks ? [{ subscriber }] : input,
-            );
+            const isTickless = name === 'comeDue' && !this.#options.isTicking();
+            const asked = isTickless ? [{ subscriber }] : input;
+            const output: unknown = await Reflect.apply(call, target, asked);
             await this.reach(after, of, subscriber);
             return output;
           });

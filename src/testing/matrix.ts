@@ -110,27 +110,25 @@ function replayOf(kind: Kind | 'reminder'): Action {
 
 /**
  * Histories, the shortest first: each order by itself, with time between, and there with a reminder that comes due at each place at which
- * one is set; with one duplicate, with one failure, with replays; with a reminder that fails, and that is replayed.
+ * one is set, also one that fails, and one that is replayed; with one duplicate, with one failure, with replays.
  */
 function* inOrder(deliveries: History, replays: History, last: History): Generator<History> {
   const apart = (order: History) => order.flatMap((delivery) => [delivery, HANDLED]);
-  const more: History[] = [];
   yield* orders(deliveries);
   for (const order of orders(deliveries)) {
     const history = apart(order);
     yield history;
     for (const [place, { isReminding }] of [...last].entries()) {
       if (!isReminding || history[place] !== HANDLED) continue;
-      const withDue = history.toSpliced(place + 1, 0, DUE, HANDLED);
-      more.push(withDue.toSpliced(place + 1, 0, FAIL), withDue.toSpliced(place + 3, 0, replayOf('reminder')));
-      yield withDue;
+      const due = [DUE, HANDLED];
+      for (const actions of [due, [FAIL, ...due], [...due, replayOf('reminder')]])
+        yield history.toSpliced(place + 1, 0, ...actions);
     }
   }
   for (const order of orders(deliveries)) {
     for (const again of [...order, ...replays]) yield [...apart(order), again];
     for (const at of order.keys()) yield [...apart(order.slice(0, at)), FAIL, ...apart(order.slice(at))];
   }
-  yield* more;
 }
 
 /** All orders of some deliveries, that of the list first. */

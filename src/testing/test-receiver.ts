@@ -219,7 +219,6 @@ export class TestReceiver {
     const ms = typeof given === 'number' ? given : (durationOf(given) ?? Number.NaN);
     if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, 10m, or reminder`);
     this.#ticksUntil = this.now() + ms;
-    (await this.#life.begun).dispatcher.look(); // for ticks that were missed
     await this.#pass(ms);
     this.#life.leftBehind.check();
   }
@@ -550,6 +549,8 @@ export class TestReceiver {
   async #pass(ms: number): Promise<void> {
     const end = this.now() + ms;
     for (let rounds = 0; ; rounds++) {
+      (await this.#life.begun).dispatcher.look();
+      this.#life.clock.leap(this.now());
       await this.#quiet();
       const due = await this.#nextDue();
       // What is due at once is done in this moment, as the making of subscribers' events.
@@ -557,9 +558,7 @@ export class TestReceiver {
       const moment = Math.min(end, due, await this.#nextEvent(), this.#clock.nextDue() ?? end);
       if (moment > this.now()) rounds = 0;
       if (rounds > MOST_ALONE && due <= this.now()) throw restless(await this.reminders());
-      if (due <= moment) (await this.#life.begun).dispatcher.look();
       await this.#clock.advance(Math.max(0, moment - this.now()));
-      this.#life.clock.leap(this.now());
     }
   }
 
