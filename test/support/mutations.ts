@@ -349,7 +349,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
     file: 'src/testing/test-receiver.ts',
-    original: ' || this.now() >= (this.#life.clock.nextDue() ?? Infinity)',
+    original: ' && this.now() < Math.min(due, this.#life.clock.nextDue() ?? due)',
     mutant: '',
     noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
   },
