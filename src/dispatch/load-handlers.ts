@@ -3,7 +3,7 @@ import { relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isPromise } from 'node:util/types';
 import { systemClock } from '../base/clock.ts';
-import { KitError } from '../base/errors.ts';
+import { KitError, messageOf } from '../base/errors.ts';
 import { nextOf } from '../base/schedule.ts';
 import { isInKit, shown, textOf } from '../base/thrown.ts';
 import { type Config, parseSettings, projectFolder } from '../config.ts';
@@ -103,7 +103,7 @@ function mistakeInSchedule(one: unknown): string | undefined {
       ? undefined
       : `that never comes: ${shown(one.cron)}`;
   } catch (error) {
-    return `with no time: ${textOf(error)}`;
+    return `with no time: ${messageOf(error)}`;
   }
 }
 
