@@ -57,7 +57,7 @@ export function overdue<K extends MediaKind, App = unknown>(
     const begun = Date.parse(event.event_time);
     if (begun < last || begun <= ended) return skip('it has ended, or began again');
     ctx.state.set(NAME, { begun, ended });
-    ctx.remind(NAME, { after: ms, data: event });
+    return ctx.remind(NAME, { after: ms, data: event });
   };
   return {
     handlers: {
