@@ -353,6 +353,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     mutant: '',
     noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
   },
+  'tests of handlers: settled makes no tick': {
+    file: 'src/testing/test-receiver.ts',
+    original: 'isTicking: () => this.now() <= this.#ticksUntil',
+    mutant: 'isTicking: () => true',
+    noticedBy: 'test/testing/reminders.test.ts: ticks come by advance',
+  },
   'tests of handlers: a subscriber that breaks a check is named, as it breaks it while the others wait': {
     file: 'src/testing/test-receiver.ts',
     original: '(this.#alone ?? subscriber) !== subscriber',
