@@ -2,6 +2,7 @@
 // can be tested, and type-checked, by themselves.
 
 export type { Router } from 'express';
+export { durationOf } from './base/duration.ts';
 export { type ErrorCode, KitError } from './base/errors.ts';
 export {
   type AppDefinition,

@@ -235,8 +235,8 @@ test('the door for handlers loads some files of its own and no package, so no Ex
 
 test('the door for handlers has what handlers are made of', () => {
   expect(Object.keys(door).toSorted()).toEqual([
-    ...['KitError', 'ProviderError', 'combineHandlers', 'defineApp', 'defineHandlers', 'fail', 'kindNames'],
-    ...['retry', 'skip'],
+    ...['KitError', 'ProviderError', 'combineHandlers', 'defineApp', 'defineHandlers', 'durationOf', 'fail'],
+    ...['kindNames', 'retry', 'skip'],
   ]);
 });
 

@@ -110,6 +110,11 @@ export class Dispatcher {
     });
   }
 
+  /** Something is due: looks now, and not only at its next poll. */
+  look(): void {
+    this.#pollIn(0);
+  }
+
   /** Events may be ready. */
   wake(): void {
     this.#isClaimWanted = true;

@@ -57,6 +57,8 @@ export function together(all: readonly Dispatcher[]) {
     start: each((one) => one.start()),
     /** This process has just recorded an event. */
     came: each((one) => one.came()),
+    /** Something is due. */
+    look: each((one) => one.look()),
     /** Events may be ready. */
     wake: each((one) => one.wake()),
     /** Stops them all, as Dispatcher.stop does, and throws what the first of them throws once all have stopped. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { visible } from '../base/text.ts';
 import { ofSubscriber, subscriberOf } from '../store/stored.ts';
+import { firstLine } from './recording-lines.ts';
 import type { RecordedEvent } from './sources.ts';
 
 /** How an event has ended. */
@@ -11,6 +12,8 @@ export interface EventEnd {
   readonly reason: string | undefined;
   /** what `ctx.state` of its media or channel holds once everything has settled */
   readonly state: Readonly<Record<string, unknown>>;
+  /** what has become of the reminders of its media or channel by then, and how often: of `close handled`, `close set` */
+  readonly reminders: Readonly<Record<string, number>>;
 }
 
 /** Some members of an end. */
@@ -63,6 +66,10 @@ export interface Difference extends Pick<EventOf, 'place' | 'id' | 'kind' | 'res
   readonly before: readonly string[];
 }
 
+/** An end in a line: the first one of its reason counts. */
+export const endAsText = (what: string, { status, reason }: Pick<PartOfEnd, 'status' | 'reason'>) =>
+  `${what} ${status}${reason === undefined ? '' : `: ${firstLine(reason)}`}`;
+
 /** How many events before one are told. */
 const MOST_BEFORE = 10;
 
@@ -77,8 +84,7 @@ export function differences(
     const { place, id, kind, resource } = event;
     const end = endings.get(id) ?? NO_EVENT;
     const before = earlier.get(laneOf(event)) ?? [];
-    const reason = end.reason === undefined ? '' : `: ${end.reason}`;
-    earlier.set(laneOf(event), [...before, `${place}: ${kind} ${end.status}${reason}`].slice(-MOST_BEFORE));
+    earlier.set(laneOf(event), [...before, endAsText(`${place}: ${kind}`, end)].slice(-MOST_BEFORE));
     const isUnended = end.status === NEVER_ENDED;
     const expected = expectOf(event) ?? (isUnended ? {} : undefined);
     if (!expected) return [];
@@ -106,17 +112,18 @@ function titleOf({ place, id, kind, resource }: Omit<Difference, 'expected' | 'c
 
 /**
  * The same events, expecting what came. A line keeps to the members that it has; one without expectations has all of them,
- * with the state at the last event of each media or channel.
+ * with the state and the reminders at the last event of each media or channel.
  */
 export function updated(events: readonly RecordedEvent[], ends: Endings): RecordedEvent[] {
   const all = Map.groupBy(eventsOf(events, ends), ({ place }) => place);
   return events.map((event) => {
     const came = (all.get(event.place) ?? []).filter(({ id }) => ends.has(id));
     const expected = came.map(({ id, isLast, expect }) => {
-      const { state, ...end } = ends.get(id) ?? {};
-      const usual = isLast ? { ...end, state } : end;
+      const { state, reminders, ...end } = ends.get(id) ?? {};
+      const left = Object.keys(reminders ?? {}).length > 0 ? { state, reminders } : { state };
+      const usual = isLast ? { ...end, ...left } : end;
       const names = namesOf(expect === NO_EVENT ? usual : (expect ?? usual));
-      return [subscriberOf(id), picked({ ...end, state }, names)] as const;
+      return [subscriberOf(id), picked({ ...end, state, reminders }, names)] as const;
     });
     const { '': own, ...subscribers } = Object.fromEntries(expected);
     const isTold = event.expect ? event.expect.subscribers : expected.length > 1;

@@ -20,6 +20,7 @@ const endSchema = z.strictObject({
   attempts: z.int().min(0).optional(),
   reason: z.string().transform(firstLine).optional(),
   state: z.record(z.string(), z.unknown()).optional(),
+  reminders: z.record(z.string(), z.int().min(1)).optional(),
 });
 /** With `subscribers`, those and no others have an event of the notification. */
 const expectSchema = endSchema.extend({ subscribers: z.record(z.string(), endSchema).optional() });

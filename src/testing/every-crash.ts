@@ -1,6 +1,6 @@
 import { messageOf } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
-import { firstLine } from '../replay/recording-lines.ts';
+import { endAsText } from '../replay/expectations.ts';
 import { ofSubscriber, subscriberOf } from '../store/stored.ts';
 import type { KitOptions } from './kit-options.ts';
 import type { CrashPlace } from './life.ts';
@@ -142,8 +142,8 @@ export async function play<W>(options: PlayOptions<W>, last?: string): Promise<r
 /** A line for each event that was not handled. */
 async function endsOf(kit: TestReceiver): Promise<string[]> {
   const others = (await kit.events({ subscriber: 'all' })).filter(({ status }) => status !== 'handled');
-  return others.map(({ kind, subscriber, resource, status, attempts, lastError = '' }) => {
-    const why = lastError && `: ${firstLine(lastError)}`;
-    return `${ofSubscriber(kind, subscriber)} of ${resource} is ${status} after ${plural(attempts, 'attempt')}${why}`;
+  return others.map(({ kind, subscriber, resource, status, attempts, lastError: reason }) => {
+    const what = `${ofSubscriber(kind, subscriber)} of ${resource} is`;
+    return endAsText(what, { status: `${status} after ${plural(attempts, 'attempt')}`, reason });
   });
 }

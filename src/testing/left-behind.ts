@@ -33,7 +33,7 @@ export class LeftBehind {
   /** those that have not ended */
   readonly running = new Set<Run>();
   /** the ids of events whose handlers were given up, as they never end */
-  readonly unended = new Set<string>();
+  readonly #unended = new Set<string>();
   /** Ends it. */
   readonly stop = promiseHooks.createHook({
     init: (promise, parent) => this.#wasMade(promise, parent !== undefined),
@@ -46,10 +46,10 @@ export class LeftBehind {
    */
   of(handler: Handler<object>, kind: string, limit = (_giveUp: () => void) => () => {}): Handler<object> {
     return async (event, ctx) => {
-      if (this.unended.has(ctx.id)) return fail(NEVER_ENDS);
+      if (this.#unended.has(ctx.id)) return fail(NEVER_ENDS);
       const { promise: givenUp, reject } = Promise.withResolvers<never>();
       const cancel = limit(() => {
-        this.unended.add(ctx.id);
+        this.#unended.add(ctx.id);
         reject(new Error(NEVER_ENDS));
       });
       const run = { kind };
@@ -116,7 +116,7 @@ export class LeftBehind {
 /** Enough to come from a client's innards to the handler, which lacks the `await`. */
 const MOST_PLACES = 4;
 
-const NEVER_ENDS = 'its handler still ran after twice its time-out (HANDLER_TIMEOUT_MS)';
+export const NEVER_ENDS = 'its handler still ran after twice its time-out (HANDLER_TIMEOUT_MS)';
 
 const CHANGED = 'changes a value of ctx.state.get and does not set it, so that the change is lost:';
 

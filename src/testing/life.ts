@@ -47,6 +47,8 @@ export interface LifeOptions {
   readonly clock: Clock;
   /** whether the process dies at a point that it reaches */
   diesAt(point: string): boolean;
+  /** whether the ticks of schedules come now */
+  isTicking(): boolean;
   /** whether a subscriber gets nothing to run for now */
   isHeld(subscriber: string): boolean;
   /** whether a run of a subscriber's handler fails, now that it has done its work */
@@ -191,7 +193,9 @@ export class Life {
             const { subscriber = '', kind, name: of = kind } = Object(input[0]);
             if (name === 'claim' && this.#options.isHeld(subscriber)) return { claims: [], hasMore: false };
             await this.reach(before, of, subscriber);
-            const output: unknown = await Reflect.apply(call, target, input);
+            const isTickless = name === 'comeDue' && !this.#options.isTicking();
+            const asked = isTickless ? [{ subscriber }] : input;
+            const output: unknown = await Reflect.apply(call, target, asked);
             await this.reach(after, of, subscriber);
             return output;
           });

@@ -11,6 +11,8 @@ import type { TestReceiver } from './test-receiver.ts';
 interface Action {
   act(kit: TestReceiver): unknown;
   readonly line: string;
+  /** whether reminders were set after it, when it was played */
+  readonly isReminding?: boolean;
 }
 
 type History = readonly Action[];
@@ -19,6 +21,9 @@ const HANDLED: Action = { act: (kit) => kit.handled(), line: 'await kit.handled(
 const FAIL: Action = { act: (kit) => kit.failNext('all'), line: 'kit.failNext();' };
 const PASS: Action = { act: (kit) => kit.advance('1h'), line: "await kit.advance('1h');" };
 const SETTLED: Action = { act: (kit) => kit.settled(), line: 'await kit.settled();' };
+const DUE: Action = { act: (kit) => kit.advance('reminder'), line: "await kit.advance('reminder');" };
+/** So many reminders come at the end of a history: one may be set again for ever. */
+const MOST_DUE = 20;
 
 export interface MatrixOptions<W = unknown> extends Pick<PlayOptions<W>, 'except' | 'mayDie'> {
   /** how many histories are gone through in order, the shortest first; without it 300, of which 12 have crashes */
@@ -35,7 +40,8 @@ export interface MatrixOptions<W = unknown> extends Pick<PlayOptions<W>, 'except
 
 /**
  * Delivers notifications in every order, with and without time for the handlers between them, with duplicates, with handlers that
- * fail after their work, and with replays; then in random histories of all of that. Everything settles, and is checked. Subscribers share
+ * fail after their work, and with replays; then in random histories of all of that. Where handlers set reminders, each order is played
+ * with one that comes due between two notifications, too; what is set in the end comes due. Everything settles, and is checked. Subscribers share
  * nothing, so that one history tries them all: each fails, and each is replayed. One that breaks the check is then played with each alone.
  * @param happened in the order in which they happened, a second between them
  * @param scenario starts the receiver with everything made afresh, and delivers nothing
@@ -61,18 +67,25 @@ export async function matrix<W>(
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
   const names = new Set<string>();
+  /** the history that was played last, with its end */
+  const last: Action[] = [];
   const goThrough = async (plays: typeof play | typeof playCrashes, ordered: number, mixed: number) => {
     const playing: Play = (history, alone) => {
       const then = async (kit: TestReceiver, world: W) => {
-        for (const { act, line } of [...history, SETTLED]) {
+        last.splice(0, Infinity, ...history, SETTLED);
+        for (const [place, { act, line }] of last.entries()) {
           await act(kit);
           await Promise.try(() => always?.(kit, world)).catch(failing(`after ${line}\n`));
+          const isReminding = (await kit.reminders()).length > 0;
+          const isLast = place + 1 === last.length && place < history.length + 2 * MOST_DUE;
+          last[place] = { act, line, isReminding };
+          if (isReminding && isLast) last.push(DUE, SETTLED);
         }
       };
       return plays({ scenario, check, then, alone, names, ...options });
     };
-    const tell = telling(playing, deliveries, names);
-    for (const history of inOrder(deliveries, replays).take(ordered))
+    const tell = telling(playing, deliveries, names, last);
+    for (const history of inOrder(deliveries, replays, last).take(ordered))
       await playing(history).catch(tell(history));
     for (const history of atRandom(seed, deliveries, replays).take(mixed))
       await playing(history).catch(tell(history, ` of seed ${seed}`));
@@ -91,15 +104,27 @@ function deliveryOf([kind, given = {}]: Happening, index: number): Action {
   return { act: (kit) => kit.deliver<Kind>(kind, members), line };
 }
 
-function replayOf(kind: Kind): Action {
+function replayOf(kind: Kind | 'reminder'): Action {
   return { act: (kit) => kit.replay({ kind }), line: `await kit.replay({ kind: '${kind}' });` };
 }
 
-/** Histories, the shortest first: each order by itself, with time between, with one duplicate, with one failure, with replays. */
-function* inOrder(deliveries: History, replays: History): Generator<History> {
+/**
+ * Histories, the shortest first: each order by itself, with time between, and there with a reminder that comes due at each place at which
+ * one is set, also one that fails, and one that is replayed; with one duplicate, with one failure, with replays.
+ */
+function* inOrder(deliveries: History, replays: History, last: History): Generator<History> {
   const apart = (order: History) => order.flatMap((delivery) => [delivery, HANDLED]);
   yield* orders(deliveries);
-  for (const order of orders(deliveries)) yield apart(order);
+  for (const order of orders(deliveries)) {
+    const history = apart(order);
+    yield history;
+    for (const [place, { isReminding }] of [...last].entries()) {
+      if (!isReminding || history[place] !== HANDLED) continue;
+      const due = [DUE, HANDLED];
+      for (const actions of [due, [FAIL, ...due], [...due, replayOf('reminder')]])
+        yield history.toSpliced(place + 1, 0, ...actions);
+    }
+  }
   for (const order of orders(deliveries)) {
     for (const again of [...order, ...replays]) yield [...apart(order), again];
     for (const at of order.keys()) yield [...apart(order.slice(0, at)), FAIL, ...apart(order.slice(at))];
@@ -118,7 +143,7 @@ function* orders(deliveries: History): Generator<History> {
 /** Anything in any order; what was not delivered by then comes at the end. */
 function* atRandom(seed: number, deliveries: History, replays: History): Generator<History> {
   const random = seededRandom(seed);
-  const actions = [...deliveries, ...deliveries, HANDLED, FAIL, PASS, ...replays];
+  const actions = [...deliveries, ...deliveries, HANDLED, FAIL, PASS, DUE, ...replays];
   for (;;) {
     const length = Math.floor(random() * (4 * deliveries.length + 1));
     const history = Array.from({ length }, () => actions[Math.floor(random() * actions.length)] ?? HANDLED);
@@ -130,25 +155,25 @@ function* atRandom(seed: number, deliveries: History, replays: History): Generat
  * Tells of a history that breaks the check, without the steps that it breaks it without, and whose handlers do: those that break it while
  * the others take everything in order, at the end. What breaks it while all do so is of none alone. Each notification stays once.
  */
-function telling(play: Play, deliveries: History, names: ReadonlySet<string>) {
+function telling(play: Play, deliveries: History, names: ReadonlySet<string>, last: History) {
   return (history: History, ofSeed = '') =>
     async (found: unknown): Promise<never> => {
-      let [shortest, error] = [history, found];
+      let [shortest, steps, error] = [history, [...last], found];
       for (const place of [...history.keys()].reverse()) {
         const without = shortest.toSpliced(place, 1);
         if (!deliveries.every((delivery) => without.includes(delivery))) continue;
-        await play(without).catch((its) => ([shortest, error] = [without, its]));
+        await play(without).catch((its) => ([shortest, steps, error] = [without, [...last], its]));
       }
       for (const name of names.size > 1 ? ['all', ...names] : [])
-        await play(shortest, name).catch(failing(testOf(shortest, ofSeed, name)));
-      return failing(testOf(shortest, ofSeed, names.size > 1 ? 'all' : undefined))(error);
+        await play(shortest, name).catch(failing(testOf(steps, ofSeed, name)));
+      return failing(testOf(steps, ofSeed, names.size > 1 ? 'all' : undefined))(error);
     };
 }
 
 /** A history as a test to paste. @param of the subscriber that breaks it alone, or `all`, if the app has any */
-function testOf(history: History, ofSeed: string, of?: string): string {
+function testOf(steps: History, ofSeed: string, of?: string): string {
   const begin = `const kit = await testReceiver({ ${of === undefined ? 'handlers' : 'app'} });`;
-  const lines = [begin, ...[...history, SETTLED].map(({ line }) => line), '// and your check'];
+  const lines = [begin, ...steps.map(({ line }) => line), '// and your check'];
   const pasted = lines.map((line) => `  ${line}\n`).join('');
   const meant = of ? pasted.replaceAll('failNext()', `failNext('${of}')`) : pasted;
   const alone = of === undefined || of === 'all' ? '' : `, with ${of || 'main'} alone,`;

@@ -4,23 +4,26 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { durationOf } from '../base/duration.ts';
 import { logFormat } from '../base/log.ts';
+import { nextOf } from '../base/schedule.ts';
 import { plural } from '../base/text.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
+import { schedulesOf } from '../dispatch/handler.ts';
 import { MockProvider } from '../mock/mock-provider.ts';
 import { type Happening, type MembersOf, notificationOf, SITE } from '../mock/notifications.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { keyOf, signNotification } from '../notification/token.ts';
 import { type Retry, StatusesClient } from '../provider/index.ts';
-import { differences, type EventEnd, NEVER_ENDED, told } from '../replay/expectations.ts';
+import { differences, type EventEnd, endAsText, NEVER_ENDED, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
 import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { isEventId } from '../store/stored.ts';
+import { isEventId, type Scheduled, toReplay } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
+import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';
 import { isAtRest, machine } from './virtual-timers.ts';
 
@@ -35,6 +38,8 @@ const MANY = 100;
 const TOGETHER_MS = 10_000;
 /** While other systems are at work in a check, so much time passes at once, once it has passed in reality. */
 const STEP_MS = 100;
+/** So many reminders may come one after the other in `settled`, or at one moment, while nothing else does. */
+const MOST_ALONE = 100;
 const CRASHED = 'the receiver has crashed, or was stopped: restart() starts it again';
 
 /**
@@ -93,6 +98,9 @@ export class TestReceiver {
   #newestEvent = 0;
   /** until when a handler waits for the statuses API, as that asked for */
   #waitsUntil = 0;
+  /** the schedules of the app, and until when their ticks come */
+  #schedules: readonly Scheduled[] = [];
+  #ticksUntil = 0;
 
   private constructor(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
     this.#options = options;
@@ -201,10 +209,16 @@ export class TestReceiver {
     this.#failing.push(...(subscriber === 'all' ? all : [subscriber]));
   }
 
-  /** Lets time pass. @param time milliseconds, or `250ms`, `10s`, `5m`, `2h`, `1d` */
+  /**
+   * Lets time pass. Reminders and ticks come at their very moments.
+   * @param time milliseconds, or `250ms`, `10s`, `5m`, `2h`, `1d`; `reminder`: until the next reminder is due, none if there is none
+   */
   async advance(time: number | string): Promise<void> {
-    const ms = typeof time === 'number' ? time : (durationOf(time) ?? Number.NaN);
-    if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, or 10m`);
+    const [{ dueAt } = { dueAt: 0 }] = await this.reminders();
+    const given = time === 'reminder' ? Math.max(0, dueAt - this.now()) : time;
+    const ms = typeof given === 'number' ? given : (durationOf(given) ?? Number.NaN);
+    if (!(ms >= 0)) throw new RangeError(`${time} is no time: give milliseconds, 10m, or reminder`);
+    this.#ticksUntil = this.now() + ms;
     await this.#pass(ms);
     this.#life.leftBehind.check();
   }
@@ -218,8 +232,9 @@ export class TestReceiver {
 
   /**
    * Resolves when nothing is left to do: time is skipped until every event is handled, skipped or dead, and the provider has
-   * delivered everything. While the receiver is dead, after `crash` or `crashAt`, it resolves at once: `restart` it first.
-   * @throws Error if a handler does not end in 3 seconds of real time, or in `patienceMs`
+   * delivered everything. Reminders that are due by then come, and no ticks: `advance` lets these and later reminders come. While the
+   * receiver is dead, after `crash` or `crashAt`, it resolves at once: `restart` it first.
+   * @throws Error if a handler does not end in 3 seconds of real time, or in `patienceMs`; or if a hundred reminders come before anything else
    */
   async settled(): Promise<void> {
     if (this.#alone !== undefined) await this.handled(); // all events of the others are there then, and run in order
@@ -229,11 +244,11 @@ export class TestReceiver {
 
   /**
    * Replays events, as `hookkit events replay` does: `settled` then has their handlers run again.
-   * @param filter all events without one, of main and of each subscriber @param options `resetSteps`: the steps of `ctx.once` run again, too
+   * @param filter all notifications without one, of main and of each subscriber; a `kind` may be `reminder` or `schedule:NAME` @param options `resetSteps`: the steps of `ctx.once` run again, too
    * @returns how many are replayed
    */
   async replay(filter: EventFilter = {}, options: { readonly resetSteps?: boolean } = {}): Promise<number> {
-    const { events } = await (await this.#store).queue.replay(this.#filterOf(filter), options);
+    const { events } = await (await this.#store).queue.replay(toReplay(this.#filterOf(filter)), options);
     (await this.#life.begun).dispatcher.wake();
     return events;
   }
@@ -284,6 +299,13 @@ export class TestReceiver {
       throw new TypeError(`${resource} is no resource: give media:ID or channel:ID`);
     this.#filterOf({ subscriber }); // it is one of the app
     return stateJson(await (await this.#store).queue.state({ resource, subscriber }));
+  }
+
+  /** The reminders that are set and not due yet, the next one first, of all subscribers. `dueAt` and `setAt` are milliseconds since the epoch. */
+  async reminders() {
+    const all = await (await this.#store).queue.reminders({ limit: Number.MAX_SAFE_INTEGER });
+    const own = all.filter(({ subscriber }) => this.subscribers.includes(subscriber));
+    return own.map(({ data = 'null', ...one }) => ({ ...one, data: JSON.parse(data) }));
   }
 
   /** The lines that the receiver and `ctx.log` have logged, as objects. */
@@ -363,6 +385,7 @@ export class TestReceiver {
     let ahead: number | undefined;
     for (const { body, receivedAt } of events) {
       ahead ??= this.now() - receivedAt;
+      this.#ticksUntil = receivedAt + ahead;
       await this.#handledUntil(receivedAt + ahead);
       await this.deliverBody(body);
     }
@@ -372,12 +395,18 @@ export class TestReceiver {
   async ends(): Promise<ReadonlyMap<string, EventEnd>> {
     await this.settled();
     const ends = new Map<string, EventEnd>();
-    for (const event of await this.events({ subscriber: 'all' })) {
-      const { id, resource, subscriber, attempts, lastError } = event;
-      const isUnended = this.#lives.some(({ leftBehind }) => leftBehind.unended.has(id));
-      const status = isUnended ? NEVER_ENDED : event.status;
-      const reason = lastError && firstLine(lastError);
-      ends.set(id, { status, attempts, reason, state: await this.state(resource, subscriber) });
+    const { queue } = await this.#store;
+    const events = await this.events({ subscriber: 'all' });
+    const came = Map.groupBy(events, ({ origin }) => origin).get('reminder') ?? [];
+    for (const { id, resource, subscriber, ...event } of events) {
+      const { attempts, lastError: reason } = event;
+      const status = reason?.includes(NEVER_ENDS) ? NEVER_ENDED : event.status;
+      const own = came.filter((one) => one.resource === resource && one.subscriber === subscriber);
+      const set = await queue.remindersOf({ resource, subscriber });
+      const told = Map.groupBy([...own.map(toldReminder), ...set.map(({ name }) => `${name} set`)], String);
+      const reminders = Object.fromEntries(Array.from(told, ([text, { length }]) => [text, length]));
+      const state = await this.state(resource, subscriber);
+      ends.set(id, { status, attempts, reason: reason && firstLine(reason), state, reminders });
     }
     return ends;
   }
@@ -404,12 +433,14 @@ export class TestReceiver {
   #newLife(): Life {
     const app = appOf(this.#options);
     this.subscribers = ['', ...Object.keys(app.subscribers ?? {})];
+    this.#schedules = schedulesOf(app);
     const parts = { config: this.#config, store: this.#store, log: this.#log, clock: this.#clock };
     const life: Life = new Life({
       ...parts,
       app,
       isCheck: this.#options.isCheck,
       diesAt: (point) => this.#diesAt(point),
+      isTicking: () => this.now() <= this.#ticksUntil,
       isHeld: (subscriber) => (this.#alone ?? subscriber) !== subscriber,
       isFailing: (subscriber) => taken(this.#failing, subscriber),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
@@ -494,16 +525,19 @@ export class TestReceiver {
   }
 
   /**
-   * Lets time pass until a moment, or until nothing is left to do. In each moment handlers first end, in real time, as their time-outs must
-   * not pass while they wait for another system.
+   * Lets time pass until a moment, or until nothing is left to do but what reminders bring about. In each moment handlers first end, in real
+   * time, as their time-outs must not pass while they wait for another system.
    */
   async #handledUntil(end: number): Promise<void> {
-    for (let moment = 0; moment < 20_000; moment++) {
+    for (let [moment, alone] = [0, 0]; moment < 20_000; moment++) {
       if (this.now() >= end) return;
       await this.handled();
       const next = Math.min(end, await this.#nextEvent());
-      if (next === Infinity) return;
-      await this.#pass(next - this.now());
+      const due = await this.#nextDue();
+      if (next === Infinity && due > this.now()) return;
+      alone = end === Infinity && !this.#options.isCheck && due < next ? alone + 1 : 0;
+      if (alone > MOST_ALONE) throw restless(await this.reminders());
+      await this.#pass(Math.min(next, due) - this.now());
     }
     throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
   }
@@ -514,14 +548,26 @@ export class TestReceiver {
    */
   async #pass(ms: number): Promise<void> {
     const end = this.now() + ms;
-    await this.#quiet();
-    // What is due at once is done in this moment, as the making of subscribers' events.
-    while (this.now() < end || this.now() >= (this.#life.clock.nextDue() ?? Infinity)) {
-      const moment = Math.min(end, await this.#nextEvent(), this.#clock.nextDue() ?? end);
-      await this.#clock.advance(Math.max(0, moment - this.now()));
+    for (let rounds = 0; ; rounds++) {
+      (await this.#life.begun).dispatcher.look();
       this.#life.clock.leap(this.now());
       await this.#quiet();
+      const due = await this.#nextDue();
+      // What is due at once is done in this moment, as the making of subscribers' events.
+      if (this.now() >= end && this.now() < Math.min(due, this.#life.clock.nextDue() ?? due)) return;
+      const moment = Math.min(end, due, await this.#nextEvent(), this.#clock.nextDue() ?? end);
+      if (moment > this.now()) rounds = 0;
+      if (rounds > MOST_ALONE && due <= this.now()) throw restless(await this.reminders());
+      await this.#clock.advance(Math.max(0, moment - this.now()));
     }
+  }
+
+  /** When a reminder is next due, or a tick while ticks come; Infinity if none is, or the process is dead. */
+  async #nextDue(): Promise<number> {
+    const [reminder] = this.#life.isOver ? [] : await this.reminders();
+    const ticks = this.now() < this.#ticksUntil ? this.#schedules : [];
+    const times = ticks.map(({ data }) => nextOf(JSON.parse(data), this.now()) ?? Infinity);
+    return Math.min(reminder?.dueAt ?? Infinity, ...times);
   }
 
   /**
@@ -542,6 +588,12 @@ export class TestReceiver {
     return pending > waiting ? soon : Math.max(soon, due);
   }
 }
+
+const restless = ([one]: readonly { readonly name: string; readonly resource: string }[]) =>
+  new Error(`reminders come again and again, as "${one?.name}" of ${one?.resource}: use advance('1h')`);
+
+const toldReminder = ({ notification, status, lastError: reason }: KitEvent) =>
+  endAsText(String(notification.name), { status, reason });
 
 /** Takes one out of a list. @returns whether it was there */
 function taken(list: string[], one: string): boolean {

@@ -103,7 +103,7 @@ test('status says from the database what the overview says, with 1 where somethi
   const well = await cli('status');
   expect(well).toMatchObject({ code: 0, stderr: '' });
   expect(well.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^ok {9}All is well\. .* The newest event came [\d.]+ m?s ago\.$/),
+    expect.stringMatching(/^ok {9}All is well\. .* The newest notification came [\d.]+ m?s ago\.$/),
     expect.stringMatching(/^events {5}pending \d, running \d, dead 0, quarantined 0$/),
     expect.stringMatching(/^last hour {2}received 1, handled \d, skipped 0, runs failed 0, refused 0, not /),
     expect.stringMatching(/^database {3}[\d.]+ MiB/),

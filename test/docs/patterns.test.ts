@@ -56,45 +56,28 @@ test('no deleted media has a page', async () => {
   const happened: Happening[] = [
     ['media_available', MEDIA],
     ['media_deleted', MEDIA],
-    ['media_available', { media_id: 'another' }],
   ];
-  await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual(['another']));
+  await holds(happened.slice(0, 1), begin, (_kit, shown) => expect([...shown]).toEqual(['UUhbHm6C']));
+  await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual([]));
 });
 
-test('an index that is down for an hour delays no caption and no mail, and has each media in the end', async () => {
+test('an index that is down for an hour delays no page, and has each media in the end', async () => {
   await pattern('pages.ts');
-  const { systems } = await pattern<{ systems(...given: object[]): DefinedApp }>('systems.ts');
-  const calls = { index: new Set<string>(), captions: new Set<string>(), mails: new Set<string>() };
+  const { appOf } = await pattern<{ appOf(...given: object[]): DefinedApp }>('app.ts');
+  const [shown, found] = [new Set<string>(), new Set<string>()];
+  const remove = async () => {};
   const put = async (mediaId: string) => {
     if (kit.now() < upAt) throw new Error('the index is down');
-    calls.index.add(mediaId);
+    found.add(mediaId);
   };
-  const caption = async (mediaId: string, key: string) => void calls.captions.add(`${mediaId} ${key}`);
-  const mail = async (mediaId: string, key: string) => void calls.mails.add(`${mediaId} ${key}`);
-  await using kit: TestReceiver = await testReceiver({
-    app: () => systems({ put, remove: async () => {} }, caption, mail),
-  });
+  const cms = { put: async (mediaId: string) => void shown.add(mediaId), remove };
+  await using kit: TestReceiver = await testReceiver({ app: () => appOf(cms, { put, remove }) });
   const upAt = kit.now() + 3_600_000;
-  const { id } = await kit.deliver('media_available', MEDIA);
-  await kit.deliver('media_available', { media_id: 'another' });
+  for (const media_id of ['first', 'second']) await kit.deliver('media_available', { media_id });
   await kit.advance('1m');
-  expect([calls.index.size, calls.captions.size, calls.mails.size]).toEqual([0, 2, 2]);
-  expect(calls.mails).toContain(`UUhbHm6C ${id}`);
-  expect(calls.captions).toContain(`UUhbHm6C ${id}@captions`);
+  expect([shown.size, found.size]).toEqual([2, 0]);
   await kit.advance('3h');
-  expect([calls.index.size, calls.captions.size, calls.mails.size]).toEqual([2, 2, 2]);
-});
-
-test('each reupload is counted once', async () => {
-  const { handlers } = await pattern<{ handlers: Handlers }>('reuploads.ts');
-  const happened: Happening[] = [
-    ['media_reuploaded', MEDIA],
-    ['media_reuploaded', MEDIA],
-  ];
-  const begin = async (start: Start) => void (await start({ handlers }));
-  await holds(happened, begin, async (kit) => {
-    expect((await kit.state('media:UUhbHm6C')).reuploads).toHaveLength(2);
-  });
+  expect([shown.size, found.size]).toEqual([2, 2]);
 });
 
 test('many tracks are translated at two calls a second, and none of them is dead', async () => {
@@ -121,29 +104,83 @@ test('many tracks are translated at two calls a second, and none of them is dead
   expect(new Set(ends)).toEqual(new Set(['handled after 1']));
 });
 
-test('each media stands in one digest, that of its hour, though a mail fails, the process starts again and events are replayed', async () => {
-  const { digest } = await pattern<{ digest(send: object): DefinedApp }>('digest.ts');
-  const sent = new Map<string, string>();
-  let failures = 1;
-  const send = async (text: string, key: string) => {
-    if (failures-- > 0) throw new Error('the mail service is down');
-    if (!sent.has(key)) sent.set(key, text);
+test('an incident is closed five minutes after its channel went idle, unless that is back', async () => {
+  const { incidents } = await pattern<{ incidents(desk: object): Handlers }>('incidents.ts');
+  const begin = async (start: Start) => {
+    const isOpen = new Map<string, boolean>();
+    const open = async (channelId: string) => void isOpen.set(channelId, true);
+    const close = async (channelId: string) => void isOpen.set(channelId, false);
+    await start({ handlers: () => incidents({ open, close }) });
+    return isOpen;
   };
-  await using kit: TestReceiver = await testReceiver({ app: () => digest(send) });
-  await kit.deliver('media_available', { media_id: 'first' });
-  await kit.advance('59m');
-  expect(sent.size).toBe(0);
-  await kit.advance('1h');
-  await kit.deliver('media_available', { media_id: 'second' });
-  await kit.handled();
-  await kit.restart();
-  await kit.advance('2h');
-  await kit.replay();
-  await kit.advance('2h');
-  expect([...sent]).toEqual([
-    ['digest of 2026-01-01T00', 'New: media:first'],
-    ['digest of 2026-01-01T01', 'New: media:second'],
+  const happened: Happening[] = [
+    ['channel_idle', { channel_id: 'Ny05CEfj' }],
+    ['channel_active', { channel_id: 'Ny05CEfj' }],
+  ];
+  await holds(happened, begin, (_kit, isOpen) => expect([...isOpen.values()]).toEqual([true]));
+  await holds(happened.toReversed(), begin, (_kit, isOpen) =>
+    expect([...isOpen.values()]).not.toContain(true),
+  );
+});
+
+test('captions are shown once they are there, those of a deleted media never, and an order is given up after a day', async () => {
+  const { captions } = await pattern<{ captions(service: object): Handlers }>('captions.ts');
+  const serviceOf = (minutes: number) => {
+    const [asked, shown] = [new Map<string, number>(), new Set<string>()];
+    const order = async (_: string, key: string) => `job ${key}`;
+    const show = async (mediaId: string, job: string) => {
+      asked.set(job, 1 + (asked.get(job) ?? 0));
+      if (Number(asked.get(job)) < minutes) return false;
+      shown.add(mediaId);
+      return true;
+    };
+    const remove = async (mediaId: string) => void shown.delete(mediaId);
+    return { service: { order, show, remove }, shown };
+  };
+  const begin = async (start: Start) => {
+    const { service, shown } = serviceOf(3);
+    await start({ handlers: () => captions(service) });
+    return shown;
+  };
+  const happened: Happening[] = [
+    ['media_available', MEDIA],
+    ['media_deleted', MEDIA],
+  ];
+  await holds(happened.slice(0, 1), begin, (_kit, shown) => expect([...shown]).toEqual(['UUhbHm6C']));
+  await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual([]));
+  await using kit = await testReceiver({ handlers: captions(serviceOf(Infinity).service) });
+  await kit.deliver('media_available', MEDIA);
+  await kit.advance('2d');
+  expect(await kit.events({ kind: 'reminder', status: 'dead' })).toMatchObject([
+    { lastError: 'there are no captions after a day' },
   ]);
+});
+
+test('each media stands in the digest of its hour and in no other, also after the mail service was down', async () => {
+  const { digest } = await pattern<{ digest(send: object): DefinedApp }>('digest.ts');
+  const begin = async (start: Start) => {
+    const sent = new Map<string, Set<string>>();
+    let failures = 1;
+    const send = async (text: string, key: string) => {
+      if (failures-- > 0) throw new Error('the mail service is down');
+      sent.set(key, (sent.get(key) ?? new Set()).add(text));
+    };
+    await start({ app: () => digest(send) });
+    return sent;
+  };
+  const happened = ['first', 'second'].map((media_id): Happening => ['media_available', { media_id }]);
+  await holds(happened, begin, async (kit, sent) => {
+    await kit.advance('2h');
+    const texts = [...sent.values()].map((ofHour) => [...ofHour].join(' and '));
+    expect(
+      texts
+        .join()
+        .match(/media:\w+/g)
+        ?.toSorted(),
+    ).toEqual(['media:first', 'media:second']);
+    const { digest: hour } = await kit.state('media:first');
+    expect([...(sent.get(`digest of ${hour}`) ?? [])].join()).toContain('media:first');
+  });
 });
 
 test('the announcement waits for both events, and is made once', async () => {

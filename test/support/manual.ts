@@ -15,7 +15,7 @@ export function gapsOf(page: string, tests: string): string[] {
   const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
   const own = readFileSync(tests, 'utf8');
   return sections.filter((section) => {
-    const isListed = text.includes(`- [${section}](#${section.toLowerCase().replaceAll(' ', '-')})`);
+    const isListed = text.includes(`[${section}](#${section.toLowerCase().replaceAll(' ', '-')})`);
     return !isListed || (typedIn(page, section).length > 0 && !own.includes(`'${section}'`));
   });
 }

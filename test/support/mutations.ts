@@ -281,8 +281,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
-    change: [' || this.now() >= (this.#life.clock.nextDue() ?? Infinity)', ''],
+    change: [' && this.now() < Math.min(due, this.#life.clock.nextDue() ?? due)', ''],
     noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
+  },
+  'tests of handlers: settled makes no tick': {
+    change: ['isTicking: () => this.now() <= this.#ticksUntil', 'isTicking: () => true'],
+    noticedBy: 'test/testing/reminders.test.ts: ticks come by advance',
   },
   'tests of handlers: a subscriber that breaks a check is named, as it breaks it while the others wait': {
     change: ['(this.#alone ?? subscriber) !== subscriber', 'false'],

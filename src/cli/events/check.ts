@@ -112,10 +112,10 @@ const LIMITS = ['BODY_LIMIT', 'HANDLER_TIMEOUT_MS', 'RETRY_MAX_ATTEMPTS'] as con
 async function receiverFrom(config: Config, now: number | undefined): Promise<CheckOptions> {
   say(`handlers of ${line(handlersFile(config))}`);
   routeTimers(); // before they are loaded, as they may keep the globals of that time
-  const { handlers, subscribers, start, settings = {} } = await loadApp(config, say);
+  const { handlers, subscribers, schedule, start, settings = {} } = await loadApp(config, say);
   return {
     app: {
-      ...watchLoop({ handlers, subscribers }),
+      ...watchLoop({ handlers, subscribers, schedule }),
       start: start && ((ctx: StartContext<object>) => start({ ...ctx, settings })),
     },
     now,
@@ -161,9 +161,9 @@ async function casesAgain({ events, ends, options }: Played, flags: Flags): Prom
   const order = await Array.fromAsync(reshaped(source, { shuffle, duplicate, seed }, reading));
   const differing = (came: expectations.Endings) =>
     expectations.differences(order, came, (event) => {
-      const { state, ...end } = ends.get(event.id) ?? {};
+      const { state, reminders, ...end } = ends.get(event.id) ?? {};
       const atLast = event.isLast && { state };
-      if (!shuffle && !crash) return { ...end, ...atLast };
+      if (!shuffle && !crash) return { ...end, ...atLast, ...(event.isLast && { reminders }) };
       // A newer event may be handled first now, so that a handler skips the older one, or tries again.
       const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';
       return { ...(isDead && { status: end.status }), ...atLast };

@@ -245,3 +245,24 @@ test('writes nothing, when told to update, for a handler that waits for a silent
   ]);
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
+
+test('has reminders and ticks come in the gaps, expects what becomes of reminders, and settles where one comes again and again', async () => {
+  const env = { HANDLERS: join(import.meta.dirname, '../handlers/incidents.ts') };
+  const kinds = ['channel_idle', 'channel_active', 'channel_idle of polled', 'channel_idle'];
+  const file = recording(kinds);
+  const run = (args: readonly string[] = [], CHANGED = '') =>
+    desk().events(['check', file, ...args], { env: { ...env, CHANGED } });
+  const { code, stderr } = await run(['--update']);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const ended = ndjson(readFileSync(file, 'utf8')).map(({ expect }) => expect);
+  expect(ended.map(({ reminders }) => reminders)).toEqual([
+    undefined,
+    undefined,
+    { 'poll handled': 60, 'poll set': 1, 'close handled': 1 },
+    { 'close handled': 1, 'close set': 1 },
+  ]);
+  expect(await run()).toMatchObject({ code: 0, stdout: '' });
+  expect(await run()).toMatchObject({ code: 0, stdout: '' });
+  const changed = await run([], 'close');
+  expect(changed.stdout).toContain('"close dead: Error: the CMS is down":1');
+});
