@@ -47,7 +47,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT seq, .* FROM events\s+WHERE .*?crashes >= 2/, 'events_suspect'],
   [/^SELECT seq FROM events WHERE ended_at/, 'events_full'],
   [/^SELECT resource, received_at,\s+\(SELECT 1 FROM lanes/, 'events_ready lanes_pkey'],
-  [/^SELECT resource, name, due_at/, 'reminders_due'],
+  [/^SELECT resource, name, due_at.* name <> ''/, 'reminders_due'],
   [/^DELETE FROM reminders WHERE/, 'reminders_due'],
   [/^SELECT seq, events.resource AS resource, origin/, 'events_own'],
 ];

@@ -144,6 +144,17 @@ onEachEngine('reminders', (stage) => {
     expect(await ticks(store)).toEqual([]); // another spec than this process has
   });
 
+  test('a tick comes with the first step, behind more reminders than one step takes', async () => {
+    const { store } = stage;
+    const list = [{ resource: 'schedule:digest', data: '{"every":3600000}' }];
+    await store.queue.schedule({ list });
+    const columns = 'resource, name, due_at, set_at, data';
+    const many = Array.from({ length: 600 }, (_, n) => `('media:${n}', 'close', 1, 1, 'null')`);
+    await stage.sql(`INSERT INTO reminders (${columns}) VALUES ${many.join()}`);
+    await stage.pass(3_600_000);
+    expect(await store.queue.comeDue({ schedules: list })).toContain('schedule:digest');
+  });
+
   test('are no notifications: no subscriber gets them, no reader of the cursor, no bulk replay that does not name them', async () => {
     const { store, clock } = stage;
     await store.queue.subscribe({ ...SEARCH, kinds: ['media_available', 'unknown', 'reminder'] });

@@ -742,10 +742,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'reminders: lanes are opened before anything is taken': {
     change: [
-      `await open(db, lanes, of.subscriber);
+      `await open(db, opened, of.subscriber);
       const taken = await db.each<Reminder>(take, found, of);`,
       `const taken = await db.each<Reminder>(take, found, of);
-      await open(db, lanes, of.subscriber);`,
+      await open(db, opened, of.subscriber);`,
     ],
     noticedBy: 'test/store/reminders.test.ts: in two transactions .* a settlement that',
   },

@@ -61,7 +61,10 @@ type Pending = Readonly<Record<'origin' | 'body' | 'name', string>> & Lane & { r
 export function reminderOperations(d: Dialect) {
   const open = opening(d);
   const { set, change } = changingReminders(d);
-  const due = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} ORDER BY due_at LIMIT ${WAVE}`;
+  const isDue = `SELECT ${COLUMNS} FROM reminders WHERE ${OF} AND due_at <= ${d.now} AND`;
+  const due = `${isDue} name <> '' ORDER BY due_at LIMIT ${WAVE}`;
+  // By themselves: behind a backlog of reminders, a tick does not wait.
+  const ticking = `${isDue} name = '' AND ${d.among('resource', 'lanes')}`;
   const r = d.rows('resource text, name text, data text');
   // `+ 0`, as PostgreSQL would read all that are due for each 128 rows: 140 ms against 30, with 10,000 of them.
   const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
@@ -95,11 +98,13 @@ export function reminderOperations(d: Dialect) {
      * the last. Only who holds its lane inserts such an event: so the lanes come first here. @returns their resources
      */
     async comeDue(db: Db, { schedules = [], ...of }: Timed & { schedules?: readonly Scheduled[] }) {
-      const isOurs = ({ name, resource, data }: Reminder) =>
-        name !== '' || schedules.some((one) => one.resource === resource && one.data === data);
-      const found = (await db.all<Reminder>(due, of)).filter(isOurs);
-      const lanes = found.map(({ resource }) => ({ resource, receivedAt: of.now }));
-      await open(db, lanes, of.subscriber);
+      const lanes = schedules.map(({ resource }) => resource);
+      const isOurs = ({ resource, data }: Reminder) =>
+        schedules.some((one) => one.resource === resource && one.data === data);
+      const ours = (await db.all<Reminder>(ticking, { ...of, lanes })).filter(isOurs);
+      const found = [...ours, ...(await db.all<Reminder>(due, of))];
+      const opened = found.map(({ resource }) => ({ resource, receivedAt: of.now }));
+      await open(db, opened, of.subscriber);
       const taken = await db.each<Reminder>(take, found, of);
       const ticks = taken.filter(({ name }) => name === '').map((tick) => next(tick, tick.now));
       await change(db, ticks, of, 'superseded');
