@@ -245,7 +245,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       `seqs.has(lease) && seqs.get(lease) === seq);
     return new Map(held.map((lane) => [lane.lease, lane]));`,
       `seqs.size > 0);
-    return new Map(keys.flatMap((key) => held.filter(({ event }) => event === key.seq).map((lane) => [key.lease, lane])));`,
+    return new Map(keys.flatMap((key) => held.filter(({ seq }) => seq === key.seq).map((lane) => [key.lease, lane])));`,
     ],
     noticedBy: 'test/store/settle.test.ts: changes nothing, when another process took the event over',
   },
