@@ -1,22 +1,20 @@
 import { writeSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
 import express from 'express';
-import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { largestHead } from '../base/http-server.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import type { Config } from '../config.ts';
 import { wrapApp } from '../dispatch/handler.ts';
 import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import { dispatchersOf } from '../dispatch/subscribers.ts';
 import { LocalServer } from '../mock/mock-provider.ts';
+import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { keyringOf } from '../receiver/keyring.ts';
 import type { EventStore, Queue } from '../store/event-store.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { LeftBehind } from './left-behind.ts';
-import { inTimeOf, routeTimers } from './virtual-timers.ts';
+import { routeTimers, timeScope } from './virtual-timers.ts';
 
 /**
  * The places in the life of an event at which a process may die: before a notification is recorded, so that its sender gets no answer, and
@@ -36,15 +34,12 @@ const PLACES: Readonly<Record<string, readonly CrashPlace[]>> = {
   settle: ['before settle', 'after settle'],
 };
 
-export interface LifeOptions {
-  readonly config: Config;
+/** `clock` is that of the test. */
+export interface LifeOptions extends Pick<Parts, 'config' | 'clock' | 'log'> {
   readonly app: ReadyApp;
   /** whether its handlers are in the time of the test */
   readonly isCheck: boolean | undefined;
   readonly store: Promise<EventStore>;
-  readonly log: Logger;
-  /** that of the test */
-  readonly clock: Clock;
   /** whether the process dies at a point that it reaches */
   diesAt(point: string): boolean;
   /** whether the ticks of schedules come now */
@@ -100,7 +95,7 @@ export class Life {
     if (ready.start) this.#opened.defer(routeTimers());
     const after: Clock['after'] = (ms, fn) => time.after(ms, () => this.isOver || fn());
     const timers = { now: () => time.now(), after };
-    const opened = await inTimeOf(timers, () => openApp(ready, parts));
+    const opened = await timeScope.run(timers, () => openApp(ready, parts));
     this.#opened.defer(() => opened.close());
     const pages = await appPages(opened);
     const limit = (giveUp: () => void) => after(2 * config.HANDLER_TIMEOUT_MS, giveUp);
@@ -109,7 +104,7 @@ export class Life {
       return (event, ctx) =>
         this.#during('handlers', async () => {
           await this.reach('after claim', kind);
-          const outcome = await inTimeOf(isCheck ? timers : undefined, () => watched(event, ctx));
+          const outcome = await timeScope.run(isCheck ? timers : undefined, () => watched(event, ctx));
           if (!this.#options.isFailing(ctx.subscriber)) return outcome;
           throw new Error('failNext: the handler has done its work, and fails');
         });
@@ -122,9 +117,9 @@ export class Life {
     const keyring = keyringOf({ ...parts, clock: systemClock });
     const quarantine = { add() {} };
     const receiver = createReceiver({ ...parts, keyring, quarantine, phase: () => 'open' });
-    const both = express().disable('x-powered-by');
-    if (pages) both.use('/app', pages);
-    const listener: RequestListener = both.use(receiver);
+    const listener = express().disable('x-powered-by');
+    if (pages) listener.use('/app', pages);
+    listener.use(receiver);
     dispatcher.start();
     queue.onRecorded(dispatcher.came);
     return { dispatcher, listener, server: new LocalServer(listener, largestHead(config.BODY_LIMIT)) };
