@@ -56,7 +56,7 @@ const lives = new Set<Life>();
 
 // A process that a handler ends would take the other tests along, and its runner would say that all is well.
 process.on('exit', () => {
-  if (![...lives].some(({ isAtWork }) => isAtWork)) return;
+  if (![...lives].some((life) => life.isBusyWith('handlers'))) return;
   process.exitCode = 1;
   writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
 });
@@ -72,7 +72,7 @@ export class Life {
   readonly begun;
   /** what its handlers have left behind */
   readonly leftBehind = new LeftBehind();
-  readonly #options: LifeOptions;
+  readonly options: LifeOptions;
   readonly #over = Promise.withResolvers<undefined>();
   /** whether it has crashed or was stopped */
   isOver = false;
@@ -82,15 +82,15 @@ export class Life {
   readonly #opened = new AsyncDisposableStack();
 
   constructor(options: LifeOptions) {
-    this.#options = options;
+    this.options = options;
     this.clock = new VirtualClock(options.clock.now());
     lives.add(this);
     this.begun = this.#begin();
   }
 
   async #begin() {
-    const { config, clock: time, app: ready, isCheck, log } = this.#options;
-    const { queue, ...others } = await this.#options.store;
+    const { config, clock: time, app: ready, isCheck, log } = this.options;
+    const { queue, ...others } = await this.options.store;
     const parts = { config, store: { ...others, queue: this.#mortal(queue) }, clock: this.clock, log };
     if (ready.start) this.#opened.defer(routeTimers());
     const after: Clock['after'] = (ms, fn) => time.after(ms, () => this.isOver || fn());
@@ -105,12 +105,12 @@ export class Life {
         this.#during('handlers', async () => {
           await this.reach('after claim', kind);
           const outcome = await timeScope.run(isCheck ? timers : undefined, () => watched(event, ctx));
-          if (!this.#options.isFailing(ctx.subscriber)) return outcome;
+          if (!this.options.isFailing(ctx.subscriber)) return outcome;
           throw new Error('failNext: the handler has done its work, and fails');
         });
     });
     const onDead: ReadyApp['onDead'] = (...dead) => this.#during('handlers', () => ready.onDead?.(...dead));
-    const running = { ...app, statuses: this.#options.statuses(), onDead };
+    const running = { ...app, statuses: this.options.statuses(), onDead };
     const dispatcher = await dispatchersOf({ ...parts, app: running, random: () => 0.5 });
     this.#opened.defer(() => (this.isOver ? undefined : dispatcher.stop(0)));
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.
@@ -125,13 +125,9 @@ export class Life {
     return { dispatcher, listener, server: new LocalServer(listener, largestHead(config.BODY_LIMIT)) };
   }
 
-  /** Whether it waits for nothing but time, and for handlers. */
-  get isIdle(): boolean {
-    return this.isOver || this.#underWay.calls === 0;
-  }
-
-  get isAtWork(): boolean {
-    return !this.isOver && this.#underWay.handlers > 0;
+  /** Whether requests to it and calls of the queue are under way, or handlers. */
+  isBusyWith(what: 'calls' | 'handlers'): boolean {
+    return !this.isOver && this.#underWay[what] > 0;
   }
 
   /** Asks its public listener, or for a page of the app. @returns undefined if it is over before it answers */
@@ -147,7 +143,7 @@ export class Life {
    * @param subscriber its name follows in the name of the point
    */
   async reach(place: CrashPlace | undefined, of: string, subscriber = ''): Promise<void> {
-    const isLast = place && !this.isOver && this.#options.diesAt(ofSubscriber(`${place} ${of}`, subscriber));
+    const isLast = place && !this.isOver && this.options.diesAt(ofSubscriber(`${place} ${of}`, subscriber));
     if (isLast) this.crash();
     if (this.isOver) await new Promise<never>(() => {});
   }
@@ -186,9 +182,9 @@ export class Life {
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
             const { subscriber = '', kind, name: of = kind } = Object(input[0]);
-            if (name === 'claim' && this.#options.isHeld(subscriber)) return { claims: [], hasMore: false };
+            if (name === 'claim' && this.options.isHeld(subscriber)) return { claims: [], hasMore: false };
             await this.reach(before, of, subscriber);
-            const isTickless = name === 'comeDue' && !this.#options.isTicking();
+            const isTickless = name === 'comeDue' && !this.options.isTicking();
             const asked = isTickless ? [{ subscriber }] : input;
             const output: unknown = await Reflect.apply(call, target, asked);
             await this.reach(after, of, subscriber);

@@ -39,11 +39,15 @@ export function routeTimers(): () => void {
 function route(): () => void {
   const given = { setTimeout, setInterval, clearTimeout, clearInterval, Date };
   const now = () => timeScope.getStore()?.now() ?? given.Date.now();
+  const clear: typeof clearTimeout = (timer) => {
+    ends.get(Object(timer))?.();
+    given.clearTimeout(timer); // which ends intervals, too
+  };
   const ours: typeof given = {
     setTimeout: new Proxy(given.setTimeout, starting('once')),
     setInterval: new Proxy(given.setInterval, starting('again')),
-    clearTimeout: new Proxy(given.clearTimeout, CLEARING),
-    clearInterval: new Proxy(given.clearInterval, CLEARING),
+    clearTimeout: clear,
+    clearInterval: clear,
     Date: new Proxy(given.Date, {
       get: (date, name) => (name === 'now' ? now : Reflect.get(date, name)),
       construct: (date, input, made) => Reflect.construct(date, input.length > 0 ? input : [now()], made),
@@ -73,10 +77,3 @@ const starting = (often: 'once' | 'again'): ProxyHandler<typeof setTimeout & typ
     return timer.unref();
   },
 });
-
-const CLEARING: ProxyHandler<typeof clearTimeout> = {
-  apply(clear, self, [timer]) {
-    ends.get(timer)?.();
-    Reflect.apply(clear, self, [timer]);
-  },
-};
