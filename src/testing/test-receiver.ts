@@ -115,7 +115,6 @@ export class TestReceiver {
           if (answer.status === 200) this.#last = String(body);
           return { type: 'answered', status: answer.status, body: await answer.text() };
         },
-        close() {},
       },
     });
     this.#webhook = this.provider.createWebhook({
