@@ -30,7 +30,7 @@ export interface MockOptions {
   /** Told of each attempt, once it is in the log. */
   readonly onAttempt?: (delivery: Delivery) => void;
   /** The network, without this: what sends the deliveries. */
-  readonly poster?: Pick<Poster, 'post' | 'close'>;
+  readonly poster?: Pick<Poster, 'post'> & Partial<Pick<Poster, 'close'>>;
 }
 
 /** The options, with a default in place of each that is not given. */

@@ -89,7 +89,7 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
     /** Stops listening and delivering. */
     async close(): Promise<void> {
       reset();
-      settings.poster.close();
+      settings.poster.close?.();
       await listener()?.stop();
     },
 

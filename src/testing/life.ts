@@ -1,22 +1,20 @@
 import { writeSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
 import express from 'express';
-import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { largestHead } from '../base/http-server.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import type { Config } from '../config.ts';
 import { wrapApp } from '../dispatch/handler.ts';
 import { appPages, openApp, type ReadyApp } from '../dispatch/open-app.ts';
 import { dispatchersOf } from '../dispatch/subscribers.ts';
 import { LocalServer } from '../mock/mock-provider.ts';
+import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { keyringOf } from '../receiver/keyring.ts';
 import type { EventStore, Queue } from '../store/event-store.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { LeftBehind } from './left-behind.ts';
-import { inTimeOf, routeTimers } from './virtual-timers.ts';
+import { routeTimers, timeScope } from './virtual-timers.ts';
 
 /**
  * The places in the life of an event at which a process may die: before a notification is recorded, so that its sender gets no answer, and
@@ -36,15 +34,12 @@ const PLACES: Readonly<Record<string, readonly CrashPlace[]>> = {
   settle: ['before settle', 'after settle'],
 };
 
-export interface LifeOptions {
-  readonly config: Config;
+/** `clock` is that of the test. */
+export interface LifeOptions extends Pick<Parts, 'config' | 'clock' | 'log'> {
   readonly app: ReadyApp;
   /** whether its handlers are in the time of the test */
   readonly isCheck: boolean | undefined;
   readonly store: Promise<EventStore>;
-  readonly log: Logger;
-  /** that of the test */
-  readonly clock: Clock;
   /** whether the process dies at a point that it reaches */
   diesAt(point: string): boolean;
   /** whether the ticks of schedules come now */
@@ -61,7 +56,7 @@ const lives = new Set<Life>();
 
 // A process that a handler ends would take the other tests along, and its runner would say that all is well.
 process.on('exit', () => {
-  if (![...lives].some(({ isAtWork }) => isAtWork)) return;
+  if (![...lives].some((life) => life.isBusyWith('handlers'))) return;
   process.exitCode = 1;
   writeSync(2, 'a handler has ended the process of this test: in production that is a crash\n');
 });
@@ -77,7 +72,7 @@ export class Life {
   readonly begun;
   /** what its handlers have left behind */
   readonly leftBehind = new LeftBehind();
-  readonly #options: LifeOptions;
+  readonly options: LifeOptions;
   readonly #over = Promise.withResolvers<undefined>();
   /** whether it has crashed or was stopped */
   isOver = false;
@@ -87,20 +82,20 @@ export class Life {
   readonly #opened = new AsyncDisposableStack();
 
   constructor(options: LifeOptions) {
-    this.#options = options;
+    this.options = options;
     this.clock = new VirtualClock(options.clock.now());
     lives.add(this);
     this.begun = this.#begin();
   }
 
   async #begin() {
-    const { config, clock: time, app: ready, isCheck, log } = this.#options;
-    const { queue, ...others } = await this.#options.store;
+    const { config, clock: time, app: ready, isCheck, log } = this.options;
+    const { queue, ...others } = await this.options.store;
     const parts = { config, store: { ...others, queue: this.#mortal(queue) }, clock: this.clock, log };
     if (ready.start) this.#opened.defer(routeTimers());
     const after: Clock['after'] = (ms, fn) => time.after(ms, () => this.isOver || fn());
     const timers = { now: () => time.now(), after };
-    const opened = await inTimeOf(timers, () => openApp(ready, parts));
+    const opened = await timeScope.run(timers, () => openApp(ready, parts));
     this.#opened.defer(() => opened.close());
     const pages = await appPages(opened);
     const limit = (giveUp: () => void) => after(2 * config.HANDLER_TIMEOUT_MS, giveUp);
@@ -109,34 +104,30 @@ export class Life {
       return (event, ctx) =>
         this.#during('handlers', async () => {
           await this.reach('after claim', kind);
-          const outcome = await inTimeOf(isCheck ? timers : undefined, () => watched(event, ctx));
-          if (!this.#options.isFailing(ctx.subscriber)) return outcome;
+          const outcome = await timeScope.run(isCheck ? timers : undefined, () => watched(event, ctx));
+          if (!this.options.isFailing(ctx.subscriber)) return outcome;
           throw new Error('failNext: the handler has done its work, and fails');
         });
     });
     const onDead: ReadyApp['onDead'] = (...dead) => this.#during('handlers', () => ready.onDead?.(...dead));
-    const running = { ...app, statuses: this.#options.statuses(), onDead };
+    const running = { ...app, statuses: this.options.statuses(), onDead };
     const dispatcher = await dispatchersOf({ ...parts, app: running, random: () => 0.5 });
     this.#opened.defer(() => (this.isOver ? undefined : dispatcher.stop(0)));
     // WEBHOOK_SECRET verifies what comes. Real time: a request that waits for the keyring holds up virtual time.
     const keyring = keyringOf({ ...parts, clock: systemClock });
     const quarantine = { add() {} };
     const receiver = createReceiver({ ...parts, keyring, quarantine, phase: () => 'open' });
-    const both = express().disable('x-powered-by');
-    if (pages) both.use('/app', pages);
-    const listener: RequestListener = both.use(receiver);
+    const listener = express().disable('x-powered-by');
+    if (pages) listener.use('/app', pages);
+    listener.use(receiver);
     dispatcher.start();
     queue.onRecorded(dispatcher.came);
     return { dispatcher, listener, server: new LocalServer(listener, largestHead(config.BODY_LIMIT)) };
   }
 
-  /** Whether it waits for nothing but time, and for handlers. */
-  get isIdle(): boolean {
-    return this.isOver || this.#underWay.calls === 0;
-  }
-
-  get isAtWork(): boolean {
-    return !this.isOver && this.#underWay.handlers > 0;
+  /** Whether requests to it and calls of the queue are under way, or handlers. */
+  isBusyWith(what: 'calls' | 'handlers'): boolean {
+    return !this.isOver && this.#underWay[what] > 0;
   }
 
   /** Asks its public listener, or for a page of the app. @returns undefined if it is over before it answers */
@@ -152,7 +143,7 @@ export class Life {
    * @param subscriber its name follows in the name of the point
    */
   async reach(place: CrashPlace | undefined, of: string, subscriber = ''): Promise<void> {
-    const isLast = place && !this.isOver && this.#options.diesAt(ofSubscriber(`${place} ${of}`, subscriber));
+    const isLast = place && !this.isOver && this.options.diesAt(ofSubscriber(`${place} ${of}`, subscriber));
     if (isLast) this.crash();
     if (this.isOver) await new Promise<never>(() => {});
   }
@@ -191,9 +182,9 @@ export class Life {
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
             const { subscriber = '', kind, name: of = kind } = Object(input[0]);
-            if (name === 'claim' && this.#options.isHeld(subscriber)) return { claims: [], hasMore: false };
+            if (name === 'claim' && this.options.isHeld(subscriber)) return { claims: [], hasMore: false };
             await this.reach(before, of, subscriber);
-            const isTickless = name === 'comeDue' && !this.#options.isTicking();
+            const isTickless = name === 'comeDue' && !this.options.isTicking();
             const asked = isTickless ? [{ subscriber }] : input;
             const output: unknown = await Reflect.apply(call, target, asked);
             await this.reach(after, of, subscriber);

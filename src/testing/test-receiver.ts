@@ -21,7 +21,7 @@ import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.t
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { isEventId, type Scheduled, toReplay } from '../store/stored.ts';
+import { isEventId, toReplay } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';
@@ -76,7 +76,6 @@ export class TestReceiver {
   readonly #config;
   readonly #store;
   readonly #lines: string[] = [];
-  readonly #log;
   /** runs what is the mock's: not in the scope of the handler that calls it */
   readonly #aside = AsyncLocalStorage.snapshot();
   /** The requests that handlers have made to the scheduled statuses API; `body` is what was sent as JSON, if anything was. */
@@ -98,8 +97,7 @@ export class TestReceiver {
   #newestEvent = 0;
   /** until when a handler waits for the statuses API, as that asked for */
   #waitsUntil = 0;
-  /** the schedules of the app, and until when their ticks come */
-  #schedules: readonly Scheduled[] = [];
+  /** until when ticks of schedules come */
   #ticksUntil = 0;
 
   private constructor(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
@@ -107,9 +105,6 @@ export class TestReceiver {
     this.#alone = alone;
     this.#plan = diesAt;
     this.#clock = new VirtualClock(options.now);
-    const timestamp = () => `,"time":${this.now()}`;
-    const to = { write: (line: string) => void this.#lines.push(line) };
-    this.#log = pino({ level: 'debug', base: null, timestamp, ...logFormat }, to);
     this.provider = MockProvider.inProcess({
       clock: this.#clock,
       seed: 1,
@@ -120,7 +115,6 @@ export class TestReceiver {
           if (answer.status === 200) this.#last = String(body);
           return { type: 'answered', status: answer.status, body: await answer.text() };
         },
-        close() {},
       },
     });
     this.#webhook = this.provider.createWebhook({
@@ -397,7 +391,7 @@ export class TestReceiver {
     const ends = new Map<string, EventEnd>();
     const { queue } = await this.#store;
     const events = await this.events({ subscriber: 'all' });
-    const came = Map.groupBy(events, ({ origin }) => origin).get('reminder') ?? [];
+    const came = events.filter(({ origin }) => origin === 'reminder');
     for (const { id, resource, subscriber, ...event } of events) {
       const { attempts, lastError: reason } = event;
       const status = reason?.includes(NEVER_ENDS) ? NEVER_ENDED : event.status;
@@ -433,8 +427,10 @@ export class TestReceiver {
   #newLife(): Life {
     const app = appOf(this.#options);
     this.subscribers = ['', ...Object.keys(app.subscribers ?? {})];
-    this.#schedules = schedulesOf(app);
-    const parts = { config: this.#config, store: this.#store, log: this.#log, clock: this.#clock };
+    const timestamp = () => `,"time":${this.now()}`;
+    const to = { write: (line: string) => void this.#lines.push(line) };
+    const log = pino({ level: 'debug', base: null, timestamp, ...logFormat }, to);
+    const parts = { config: this.#config, store: this.#store, log, clock: this.#clock };
     const life: Life = new Life({
       ...parts,
       app,
@@ -452,7 +448,7 @@ export class TestReceiver {
   async #endLife(): Promise<void> {
     if (this.#life.isOver) return;
     const ended = this.#life.end();
-    if (this.#life.isAtWork) await this.#pass(2 * SECOND_MS); // what it waits for at a stop
+    if (this.#life.isBusyWith('handlers')) await this.#pass(2 * SECOND_MS); // what it waits for at a stop
     await ended;
   }
 
@@ -491,7 +487,7 @@ export class TestReceiver {
     for (let calm = 0; calm < 3; calm++) {
       await this.#life.begun;
       await setImmediate();
-      if (!this.#life.isIdle) calm = -1;
+      if (this.#life.isBusyWith('calls')) calm = -1;
     }
   }
 
@@ -500,7 +496,7 @@ export class TestReceiver {
     const { patienceMs = 3000, isCheck } = this.#options;
     let [seen, since] = [-1, 0];
     await this.#quiet();
-    while (this.#life.isAtWork && this.#waitsUntil <= this.now()) {
+    while (this.#life.isBusyWith('handlers') && this.#waitsUntil <= this.now()) {
       const came = isCheck ? this.now() : this.#life.ended;
       if (came !== seen) [seen, since] = [came, machine.monotonic()];
       const waitedMs = machine.monotonic() - since;
@@ -565,7 +561,7 @@ export class TestReceiver {
   /** When a reminder is next due, or a tick while ticks come; Infinity if none is, or the process is dead. */
   async #nextDue(): Promise<number> {
     const [reminder] = this.#life.isOver ? [] : await this.reminders();
-    const ticks = this.now() < this.#ticksUntil ? this.#schedules : [];
+    const ticks = this.now() < this.#ticksUntil ? schedulesOf(this.#life.options.app) : [];
     const times = ticks.map(({ data }) => nextOf(JSON.parse(data), this.now()) ?? Infinity);
     return Math.min(reminder?.dueAt ?? Infinity, ...times);
   }
@@ -575,9 +571,8 @@ export class TestReceiver {
    * the process is dead.
    */
   async #nextEvent(): Promise<number> {
-    const { isOver, isAtWork, clock } = this.#life;
-    if (isOver || this.#alone === 'all') return Infinity;
-    if (isAtWork) return clock.nextDue() ?? Infinity;
+    if (this.#life.isOver || this.#alone === 'all') return Infinity;
+    if (this.#life.isBusyWith('handlers')) return this.#life.clock.nextDue() ?? Infinity;
     const all = await (await this.#store).reports.overview();
     const { pending, waiting, running, nextAt = Infinity } = all.subscribers[this.#alone ?? 'all'] ?? all;
     const soon = this.now() + GATHER_MS;

@@ -17,18 +17,16 @@ export function isAtRest(ms: number): Promise<boolean> {
   return Promise.race([atRest, sleep(ms, false, { ref: false })]).finally(() => over.abort());
 }
 
-/** The clock by which the timers and dates of the code that runs go; without one, they are those of the test: the machine's, or fakes. */
-const scope = new AsyncLocalStorage<Clock | undefined>();
+/**
+ * The clock by which the timers and dates of the code that runs go, with all that it sets off, once `routeTimers` was called; without one,
+ * they are those of the test: the machine's, or fakes.
+ */
+export const timeScope = new AsyncLocalStorage<Clock | undefined>();
 const LONGEST_MS = 2 ** 31 - 1;
 /** what ends virtual timers */
 const ends = new WeakMap<object, () => void>();
 let users = 0;
 let restore = () => {};
-
-/** Runs code in the time of a clock, with all that it sets off; without one, in that of the test. `routeTimers` must have been called. */
-export function inTimeOf<T>(clock: Clock | undefined, work: () => T): T {
-  return scope.run(clock, work);
-}
 
 /** Lets global timers and `Date` go by the clock of the code that asks them. @returns what ends that */
 export function routeTimers(): () => void {
@@ -40,12 +38,16 @@ export function routeTimers(): () => void {
 
 function route(): () => void {
   const given = { setTimeout, setInterval, clearTimeout, clearInterval, Date };
-  const now = () => scope.getStore()?.now() ?? given.Date.now();
+  const now = () => timeScope.getStore()?.now() ?? given.Date.now();
+  const clear: typeof clearTimeout = (timer) => {
+    ends.get(Object(timer))?.();
+    given.clearTimeout(timer); // which ends intervals, too
+  };
   const ours: typeof given = {
     setTimeout: new Proxy(given.setTimeout, starting('once')),
     setInterval: new Proxy(given.setInterval, starting('again')),
-    clearTimeout: new Proxy(given.clearTimeout, CLEARING),
-    clearInterval: new Proxy(given.clearInterval, CLEARING),
+    clearTimeout: clear,
+    clearInterval: clear,
     Date: new Proxy(given.Date, {
       get: (date, name) => (name === 'now' ? now : Reflect.get(date, name)),
       construct: (date, input, made) => Reflect.construct(date, input.length > 0 ? input : [now()], made),
@@ -54,18 +56,17 @@ function route(): () => void {
   Object.assign(globalThis, ours);
   return () => {
     // Not where a fake of the test stands in its place by now, which is the test's to take back.
-    const left = Object.entries(given).filter(
-      ([name]) => Reflect.get(globalThis, name) === Reflect.get(ours, name),
-    );
-    Object.assign(globalThis, Object.fromEntries(left));
+    for (const [name, value] of Object.entries(given)) {
+      if (Reflect.get(globalThis, name) === Reflect.get(ours, name)) Reflect.set(globalThis, name, value);
+    }
   };
 }
 
 const starting = (often: 'once' | 'again'): ProxyHandler<typeof setTimeout & typeof setInterval> => ({
   apply(start, self, [fn, ms, ...input]) {
-    const clock = scope.getStore();
+    const clock = timeScope.getStore();
     if (!clock) return Reflect.apply(start, self, [fn, ms, ...input]);
-    const timer: NodeJS.Timeout = scope.exit(() => Reflect.apply(start, self, [() => {}, LONGEST_MS]));
+    const timer: NodeJS.Timeout = timeScope.exit(() => Reflect.apply(start, self, [() => {}, LONGEST_MS]));
     const fire = AsyncLocalStorage.bind(() => {
       if (often === 'again') begin();
       else clearTimeout(timer);
@@ -76,10 +77,3 @@ const starting = (often: 'once' | 'again'): ProxyHandler<typeof setTimeout & typ
     return timer.unref();
   },
 });
-
-const CLEARING: ProxyHandler<typeof clearTimeout> = {
-  apply(clear, self, [timer]) {
-    ends.get(timer)?.();
-    Reflect.apply(clear, self, [timer]);
-  },
-};

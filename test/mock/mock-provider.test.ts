@@ -70,7 +70,7 @@ async function live(seed: number, minutes: number) {
   const clock = new VirtualClock();
   let posts = 0;
   const post = async () => ({ type: 'answered' as const, status: ++posts % 7 === 0 ? 503 : 200, body: '' });
-  const mock = MockProvider.inProcess({ clock, seed: 1, poster: { post, close() {} } });
+  const mock = MockProvider.inProcess({ clock, seed: 1, poster: { post } });
   const hook = { name: 'all', webhook_url: 'https://receiver.test/', events: kindNames, site_ids: ['s'] };
   const kinds = () => mock.deliveries().map(({ notification }) => String(notification.event));
   mock.createWebhook(hook);

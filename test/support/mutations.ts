@@ -297,7 +297,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/cli/events/check.test.ts: is missing or is one more',
   },
   'checks of recordings: handlers see the time of the recording': {
-    change: ['inTimeOf(isCheck ? timers : undefined,', 'inTimeOf(isCheck ? undefined : undefined,'],
+    change: ['timeScope.run(isCheck ? timers : undefined,', 'timeScope.run(isCheck ? undefined : undefined,'],
     noticedBy: 'test/cli/events/check.test.ts: shows handlers the time',
   },
   'checks of recordings: a timer does not end a request that another system still answers': {
