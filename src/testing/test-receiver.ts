@@ -21,7 +21,8 @@ import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.t
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { isEventId, type Scheduled, toReplay } from '../store/stored.ts';
+import { toReplay } from '../store/queue/lists/search.ts';
+import { isEventId, type Scheduled } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';

@@ -1,7 +1,8 @@
 import { KitError } from '../../../base/errors.ts';
+import { TOLD } from '../../../notification/kinds.ts';
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
 import { IS_OWN, READY } from '../../schema.ts';
-import { type EventId, type StoredEvent, subscriberOf, toReplay } from '../../stored.ts';
+import { type EventId, type StoredEvent, subscriberOf } from '../../stored.ts';
 import { PLACES } from '../record.ts';
 import type { EventFilter, Found, Receipt, Received, Stretch, Subscriber } from './types.ts';
 
@@ -209,6 +210,16 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
 
 /** A first line in which `*` stands for anything, as LIKE has it, and what may come after it. */
 const likeOf = (line: string) => `${line.replaceAll(/[!%_]/g, '!$&').replaceAll('*', '%')}\n%`;
+
+/**
+ * Which events a replay takes: of pending ones those that failed, unless it says otherwise, as what asked to come back has its time; and no
+ * reminders and ticks, unless it names their kind.
+ */
+export function toReplay(filter: EventFilter): EventFilter {
+  const isOpen = filter.ids === undefined && filter.kind === undefined;
+  const waiting = filter.waiting ?? (filter.status === 'pending' ? 'failed' : undefined);
+  return { ...filter, waiting, origins: isOpen ? TOLD : undefined };
+}
 
 /**
  * The filter of a replay or dismissal. In an app with subscribers, it says whose events it means, by a name or by ids: what a search index
