@@ -40,7 +40,7 @@ export interface Search {
 }
 
 /** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
-export const INDEXED = [
+const INDEXED = [
   'handled_at IS NOT NULL',
   `handled_at IS NULL AND NOT (${READY})`,
   `${READY} AND handled_at IS NULL`,
