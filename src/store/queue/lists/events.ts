@@ -47,7 +47,7 @@ export function eventReads(d: Dialect) {
 
   return {
     ...searching,
-    ...problemReads(d),
+    ...problemReads,
     ...reminderReads(searching),
 
     event: async (db: Db, { id }: Id): Promise<StoredEvent | undefined> => (await eventsOf(db, [id]))[0],
