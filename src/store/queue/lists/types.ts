@@ -1,5 +1,6 @@
 import type { Origin } from '../../../notification/kinds.ts';
-import type { AttemptOutcome, EventId, Of, Status, StoredEvent } from '../../stored.ts';
+import type { AttemptOutcome, EventId, Of, StateValue, Status, StoredEvent } from '../../stored.ts';
+import type { Lane } from '../lanes.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -68,19 +69,15 @@ export interface Attempt {
 }
 
 /** A start that has not ended, and so has no record. */
-export interface RunningStart {
-  readonly startedAt: number;
+export interface RunningStart extends Pick<Attempt, 'startedAt' | 'instance'> {
   /** from when on another process may take the event over; the one that runs it moves this on as long as it lives */
   readonly leaseUntil: number;
-  readonly instance: string;
 }
 
 /** Events of one subscriber, kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
-export interface Problem extends Of {
+export interface Problem extends Pick<StoredEvent, 'subscriber' | 'kind' | 'siteId'> {
   /** the first line of the error; `*` stands for what differs, and in `EventFilter.error` for anything */
   readonly error: string;
-  readonly kind: string;
-  readonly siteId: string;
   readonly status: 'dead' | 'pending';
   readonly count: number;
   /** when the first and the last of them were received */
@@ -116,7 +113,4 @@ export interface StatesQuery extends Of {
 }
 
 /** A name in the state of a resource. */
-export interface StatePlace {
-  readonly resource: string;
-  readonly name: string;
-}
+export type StatePlace = Lane & Pick<StateValue, 'name'>;
