@@ -202,8 +202,8 @@ export interface ReminderChange {
 /** A finished step of `ctx.once`. */
 export interface DoneStep {
   readonly name: string;
-  /** JSON; null where the step returned nothing */
-  readonly result: string | null;
+  /** JSON; undefined where the step returned nothing */
+  readonly result: string | undefined;
 }
 
 /** How a verb for many events goes on, step by step. */

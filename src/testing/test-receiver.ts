@@ -286,7 +286,7 @@ export class TestReceiver {
   /** The stored results of `ctx.once` of an event, by the names of the steps. @param which as of `event` */
   async steps(which?: string): Promise<Values> {
     const steps = await (await this.#store).queue.steps({ id: (await this.event(which)).id });
-    const results = steps.map(({ name, result }) => [name, result === null ? undefined : JSON.parse(result)]);
+    const results = steps.map(({ name, result }) => [name, result && JSON.parse(result)]);
     return Object.fromEntries(results);
   }
 

@@ -52,7 +52,7 @@ export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: 
     running: running ? runningJson(running) : null,
     state: stateJson(state),
     reminders: reminders.map(reminderJson),
-    steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
+    steps: steps.map(({ name, result }) => ({ name, result: JSON.parse(result ?? 'null') })),
     history: attempts.map(attemptJson),
     siblings: siblings
       .filter((other) => other.id !== id)
