@@ -1,5 +1,5 @@
 import type { Origin } from '../../../notification/kinds.ts';
-import type { AttemptOutcome, EventId, Of, StateValue, Status, StoredEvent } from '../../stored.ts';
+import type { EventId, Of, Settlement, StateValue, Status, StoredEvent } from '../../stored.ts';
 import type { Lane } from '../lanes.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
@@ -53,17 +53,12 @@ export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
 export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'body'>;
 
 /** The record of one start. */
-export interface Attempt {
+export interface Attempt extends Pick<Settlement, 'startedAt' | 'outcome' | 'error' | 'log'> {
   /** the replay it belongs to; 0 is before the first replay */
   readonly replay: number;
   /** the number of the start, from 1 in each replay */
   readonly attempt: number;
-  readonly startedAt: number;
   readonly durationMs: number;
-  readonly outcome: AttemptOutcome;
-  readonly error: string | undefined;
-  /** the last lines that the handler logged, if it failed */
-  readonly log: string | undefined;
   /** the name of the process that ran it */
   readonly instance: string;
 }
