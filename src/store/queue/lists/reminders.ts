@@ -2,17 +2,13 @@ import type { Db } from '../../dialect.ts';
 import { OF } from '../../schema.ts';
 import type { EventId, Of, StoredEvent } from '../../stored.ts';
 import type { Lane } from '../lanes.ts';
+import type { Reminder } from '../reminders.ts';
 import type { searchReads } from './search.ts';
 
 /** A reminder that is set. Times are milliseconds since the epoch. */
-export interface SetReminder extends Of, Lane {
-  readonly name: string;
-  readonly dueAt: number;
-  readonly setAt: number;
+export interface SetReminder extends Of, Pick<Reminder, 'resource' | 'name' | 'dueAt' | 'setAt' | 'data'> {
   /** the id of the event that set it */
   readonly setBy: EventId;
-  /** JSON */
-  readonly data: string;
 }
 
 /** Where a stretch of the list of reminders ended. */

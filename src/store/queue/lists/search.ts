@@ -4,7 +4,7 @@ import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
 import { IS_OWN, READY } from '../../schema.ts';
 import { type EventId, type StoredEvent, subscriberOf } from '../../stored.ts';
 import { PLACES } from '../record.ts';
-import type { EventFilter, Found, Receipt, Received, Stretch, Subscriber } from './types.ts';
+import type { EventFilter, Receipt, Received, Stretch, Subscriber } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
@@ -122,8 +122,8 @@ export function searchReads(d: Dialect) {
   return {
     subscriberNames,
 
-    /** The events of one stretch. */
-    async search(db: Db, search: Search): Promise<Found> {
+    /** The events of one stretch, and the `after` of the next one (`next`): undefined if everything was searched. */
+    async search(db: Db, search: Search) {
       const plan = await planOf(db, search);
       const { limit } = search.stretch;
       const sql = `${plan.matching(COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;

@@ -1,5 +1,5 @@
 import type { Origin } from '../../../notification/kinds.ts';
-import type { EventId, Of, Settlement, StateValue, Status, StoredEvent } from '../../stored.ts';
+import type { Of, Settlement, StateValue, Status, StoredEvent } from '../../stored.ts';
 import type { Lane } from '../lanes.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
@@ -38,12 +38,6 @@ export interface Stretch {
   readonly upTo?: number | undefined;
   /** events found, at most */
   readonly limit: number;
-}
-
-export interface Found {
-  readonly events: readonly StoredEvent[];
-  /** the `after` of the next search; undefined if everything was searched */
-  readonly next: EventId | undefined;
 }
 
 /** When an event was received, and its seq. */
