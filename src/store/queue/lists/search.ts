@@ -30,7 +30,7 @@ export const eventOf = ({ late, ...row }: EventRow): StoredEvent => ({
  * How many events one query holds against a filter, some 20 ms: a filter that few events match goes through all events in such steps. As
  * long as a query reads, the log of SQLite cannot begin again.
  */
-export const REACH = 20_000;
+const REACH = 20_000;
 
 export interface Search {
   readonly filter: EventFilter;
@@ -138,7 +138,7 @@ export function searchReads(d: Dialect) {
       return { ...(await one<Tally>(db, plan.matching(tally), plan.params)), next: await plan.end() };
     },
 
-    /** The notifications with a higher seq than `after` that match, in the order of receipt. */
+    /** Of the next `limit` events with a higher seq than `after`, the notifications that match, in the order of receipt. */
     async receivedPage(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
       const params: Record<string, Value> = { from, upTo, limit };
       const where = ["e.subscriber = ''", `NOT ${IS_OWN}`, ...conditionsOf(d, filter, params)].join(' AND ');
@@ -174,14 +174,7 @@ export function searchReads(d: Dialect) {
 
 type Tally = Readonly<Record<'events' | 'replayable' | 'underWay' | 'dismissible', number>>;
 
-export interface ReceivedQuery {
-  readonly filter: EventFilter;
-  /** only events with a higher seq */
-  readonly after: number;
-  /** how many are looked at */
-  readonly limit: number;
-  readonly upTo: number;
-}
+type ReceivedQuery = Pick<Search, 'filter'> & Readonly<Record<'after' | 'limit' | 'upTo', number>>;
 
 /** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {
