@@ -12,7 +12,7 @@ import { appsOf, lackingKinds, slotsOf } from '../dispatch/subscribers.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
-import type { Queue, ReminderChange, StoreReader } from '../store/event-store.ts';
+import type { DoneStep, Queue, ReminderChange, StoreReader } from '../store/event-store.ts';
 import { withReader } from '../store/open.ts';
 import { iso, isoOrNull, stateJson } from '../store/queue/lists/event-json.ts';
 import { type EventId, lineOf, ofSubscriber } from '../store/stored.ts';
@@ -157,7 +157,7 @@ async function storedEvent(store: StoreReader, id: string, { kind, body: file, s
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. @param stored has the results of steps */
 async function tryEvent(event: Start['claim'], config: Config, stored?: Pick<Queue, 'step'>) {
-  const steps = new Map<string, { readonly result: string | null; readonly ran: boolean }>();
+  const steps = new Map<string, Pick<DoneStep, 'result'> & { readonly ran: boolean }>();
   const queue: OnceOptions['store']['queue'] = {
     async step(asked) {
       const { name } = asked;

@@ -26,7 +26,7 @@ export function onceOf(
     if (known?.done) return known.done.result;
     if (!known?.isHeld) throw new Error(`${overFor(step)}: it does not run`);
     const given = await fn();
-    let result: string | null = null;
+    let result: string | undefined;
     try {
       if (given !== undefined) result = jsonTextOf(given);
       const bytes = Buffer.byteLength(result ?? '');
@@ -53,7 +53,7 @@ export function onceOf(
       const isDone = () => called.set(step, undefined);
       asked.then(isDone, () => called.delete(step));
       const result = await asked;
-      return (result === null ? undefined : JSON.parse(result)) as AsJson<T>;
+      return (result === undefined ? undefined : JSON.parse(result)) as AsJson<T>;
     },
     /** The steps that have begun and not ended. */
     open: () => [...called].flatMap(([step, asked]) => (asked ? step : [])),

@@ -1,4 +1,4 @@
-import { type Origin, TOLD } from '../notification/kinds.ts';
+import type { Origin } from '../notification/kinds.ts';
 
 declare const brand: unique symbol;
 
@@ -49,23 +49,6 @@ export type Status = (typeof STATUSES)[number];
  * process and what was lost twice wait for something else.
  */
 export const WAITING = ['asked', 'failed'] as const;
-
-/**
- * Which events a replay takes: of pending ones those that failed, unless it says otherwise, as what asked to come back has its time; and no
- * reminders and ticks, unless it names their kind.
- */
-export function toReplay<F extends ReplayFilter>(filter: F) {
-  const isOpen = filter.ids === undefined && filter.kind === undefined;
-  const waiting = filter.waiting ?? (filter.status === 'pending' ? 'failed' : undefined);
-  return { ...filter, waiting, origins: isOpen ? TOLD : undefined };
-}
-
-interface ReplayFilter {
-  readonly status?: Status | undefined;
-  readonly waiting?: StoredEvent['waiting'];
-  readonly ids?: readonly string[] | undefined;
-  readonly kind?: string | readonly string[] | undefined;
-}
 
 /** The name of a resource as lists show it: `media:ID`, `channel:ID`, `schedule:NAME`, or `event:ID` for an event that belongs to none. */
 export const RESOURCE = /^(media|channel|event|schedule):./s;
@@ -219,8 +202,8 @@ export interface ReminderChange {
 /** A finished step of `ctx.once`. */
 export interface DoneStep {
   readonly name: string;
-  /** JSON; null where the step returned nothing */
-  readonly result: string | null;
+  /** JSON; undefined where the step returned nothing */
+  readonly result: string | undefined;
 }
 
 /** How a verb for many events goes on, step by step. */

@@ -21,7 +21,8 @@ import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.t
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
-import { isEventId, toReplay } from '../store/stored.ts';
+import { toReplay } from '../store/queue/lists/search.ts';
+import { isEventId } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';
@@ -279,7 +280,7 @@ export class TestReceiver {
   /** The stored results of `ctx.once` of an event, by the names of the steps. @param which as of `event` */
   async steps(which?: string): Promise<Values> {
     const steps = await (await this.#store).queue.steps({ id: (await this.event(which)).id });
-    const results = steps.map(({ name, result }) => [name, result === null ? undefined : JSON.parse(result)]);
+    const results = steps.map(({ name, result }) => [name, result && JSON.parse(result)]);
     return Object.fromEntries(results);
   }
 

@@ -6,7 +6,7 @@ import type {
   ReminderChange,
   Settlement,
 } from '../../src/store/event-store.ts';
-import { toReplay } from '../../src/store/stored.ts';
+import { toReplay } from '../../src/store/queue/lists/search.ts';
 import { present } from '../support/only.ts';
 import { claimedOne, FAILED, given, HANDLED, MOST, notified, polled, recorded, SEARCH } from './desk.ts';
 import { onEachEngine, onPostgres, type Stage } from './stages.ts';

@@ -91,7 +91,9 @@ onEachEngine('a step', (stage) => {
     expect(await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '2' } })).toEqual({
       result: '{"sent":1}',
     });
-    expect(await store.queue.saveStep({ ...claim, ...{ name: 'nothing', result: null } })).toMatchObject({});
+    expect(await store.queue.saveStep({ ...claim, ...{ name: 'nothing', result: undefined } })).toMatchObject(
+      {},
+    );
     expect((await store.queue.steps({ id: claim.id })).map(({ name }) => name)).toEqual(['mail', 'nothing']);
   });
 });

@@ -47,7 +47,7 @@ export async function settleAll(store: EventStore, settlement: Settlement): Prom
 export async function doSteps(
   store: EventStore,
   id: string,
-  steps: Readonly<Record<string, string | null>>,
+  steps: Readonly<Record<string, string>>,
   settlement = waiting(),
 ): Promise<void> {
   const ready = await claims(store);

@@ -7,7 +7,7 @@ import { inOrder, type Lane, opening } from './lanes.ts';
 import { lockingIdle, WAVE } from './reset.ts';
 
 /** A reminder; without a name, it is the next time of a schedule, whose `data` says when it comes. */
-interface Reminder extends Scheduled {
+export interface Reminder extends Scheduled {
   readonly name: string;
   readonly dueAt: number;
   readonly setAt: number;

@@ -115,8 +115,7 @@ export function settleOperations(d: Dialect) {
     async saveStep(db: Db, { name, result, ...lease }: LeaseKey & Of & DoneStep) {
       const row = { event: lease.seq, name, result };
       if ((await heldOf(db, [lease], lease)).size > 0) await db.each(addStep, [row]);
-      const [stored] = await db.all<Pick<DoneStep, 'result'>>(storedStep, row);
-      return stored && { result: stored.result ?? null };
+      return (await db.all<Pick<DoneStep, 'result'>>(storedStep, row))[0];
     },
 
     /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */

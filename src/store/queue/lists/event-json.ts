@@ -52,7 +52,7 @@ export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: 
     running: running ? runningJson(running) : null,
     state: stateJson(state),
     reminders: reminders.map(reminderJson),
-    steps: steps.map(({ name, result }) => ({ name, result: result === null ? null : JSON.parse(result) })),
+    steps: steps.map(({ name, result }) => ({ name, result: JSON.parse(result ?? 'null') })),
     history: attempts.map(attemptJson),
     siblings: siblings
       .filter((other) => other.id !== id)
@@ -80,9 +80,10 @@ export function reminderJson({ subscriber, resource, name, dueAt, setAt, setBy, 
 }
 
 /** A schedule with its last and next ticks, as JSON. */
-export function scheduleJson({ name, spec, nextAt, lastAt, lastId, lastStatus }: StoredSchedule) {
-  const last = { last_at: isoOrNull(lastAt), last_event: lastId ?? null, last_status: lastStatus ?? null };
-  return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...last };
+export function scheduleJson({ name, spec, nextAt, last }: StoredSchedule) {
+  const status = last?.status ?? null;
+  const tick = { last_at: isoOrNull(last?.eventTime), last_event: last?.id ?? null, last_status: status };
+  return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...tick };
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */

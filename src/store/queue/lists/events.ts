@@ -47,8 +47,8 @@ export function eventReads(d: Dialect) {
 
   return {
     ...searching,
-    ...problemReads(d),
-    ...reminderReads,
+    ...problemReads,
+    ...reminderReads(searching),
 
     event: async (db: Db, { id }: Id): Promise<StoredEvent | undefined> => (await eventsOf(db, [id]))[0],
 
@@ -84,14 +84,12 @@ export function eventReads(d: Dialect) {
       return [...newer.events.toReversed(), event, ...older.events];
     },
 
-    async steps(db: Db, event: Id): Promise<DoneStep[]> {
-      return (await db.all<DoneStep>(steps, event)).map(({ name, result = null }) => ({ name, result }));
-    },
+    steps: (db: Db, event: Id) => db.all<DoneStep>(steps, event),
 
     async step(db: Db, asked: LeaseKey & Of & { readonly name: string }) {
-      const [row] = await db.all<DoneStep>(step, asked);
+      const [done] = await db.all<Pick<DoneStep, 'result'>>(step, asked);
       const isHeld = (await db.all(holds, asked)).length > 0;
-      return { done: row && { result: row.result ?? null }, isHeld };
+      return { done, isHeld };
     },
 
     state: (db: Db, lane: Lane & Of) => db.all<StateValue>(state, lane),

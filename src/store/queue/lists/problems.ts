@@ -1,4 +1,4 @@
-import type { Db, Dialect } from '../../dialect.ts';
+import type { Db } from '../../dialect.ts';
 import type { Held, Problem } from './types.ts';
 
 /** How many of the newest dead events, and of those that wait after a failure, are read. */
@@ -17,35 +17,29 @@ const groups = (events: string) => `SELECT status, subscriber, kind, site_id, er
     received_at, next_at, replays, seq FROM events WHERE ${events} LIMIT ${LOOKED_AT}) e
   GROUP BY status, subscriber, kind, site_id, error`;
 const DEAD = groups("status = 'dead' ORDER BY seq DESC");
-const FAILED = groups("waiting = 'failed' ORDER BY seq DESC");
+const FAILED = `SELECT g.*, (SELECT min(a.started_at) FROM attempts a JOIN events f ON f.seq = a.event
+    WHERE a.event = g.seq AND a.replay = f.replays AND a.outcome IN ('error', 'timeout', 'lost')) AS failed_since
+  FROM (${groups("waiting = 'failed' ORDER BY seq DESC")}) g`;
 
 const HELD = `SELECT owner AS instance, events.subscriber AS subscriber, kind, site_id, count(*) AS count, min(started_at) AS since
   FROM (SELECT owner, started_at, event FROM lanes WHERE lease IS NOT NULL AND started_at < $before
     ORDER BY started_at LIMIT ${MOST_HELD}) l JOIN events ON events.seq = l.event WHERE origin <> 'schedule'
   GROUP BY owner, events.subscriber, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
 
-type Group = Omit<Problem, 'failedSince'> & { readonly seq: number };
-type Began = { readonly seq: number; readonly failedSince: number | undefined };
+/** With the seq of the oldest of its events: of one that was not replayed, if there is one. */
+type Group = Problem & { readonly seq: number };
 
-export function problemReads(d: Dialect) {
-  const r = d.rows('seq bigint');
-  const began = `SELECT events.seq AS seq,
-      (SELECT min(started_at) FROM attempts WHERE event = events.seq AND replay = events.replays
-        AND outcome IN ('error', 'timeout', 'lost')) AS failed_since
-    FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
-  return {
-    /** Starts that began before a time and have not ended, but for ticks, which have times of their own: in groups, the largest first. */
-    held: (db: Db, time: { readonly before: number }) => db.all<Held>(HELD, time),
+/** What one reads of starts and events that need attention. */
+export const problemReads = {
+  /** Starts that began before a time and have not ended, but for ticks, which have times of their own: in groups, the largest first. */
+  held: (db: Db, time: { readonly before: number }) => db.all<Held>(HELD, time),
 
-    /** Dead events, and those that wait after a failure, in groups: the largest first. */
-    async problems(db: Db): Promise<Problem[]> {
-      const groups = merged([...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))]);
-      const waiting = groups.filter(({ status }) => status === 'pending');
-      const first = new Map((await db.each<Began>(began, waiting)).map((row) => [row.seq, row]));
-      return groups.map(({ seq, ...group }) => ({ ...group, failedSince: first.get(seq)?.failedSince }));
-    },
-  };
-}
+  /** Dead events, and those that wait after a failure, in groups: the largest first. */
+  async problems(db: Db): Promise<Problem[]> {
+    const groups = merged([...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))]);
+    return groups.map(({ seq: _, ...group }) => group);
+  },
+};
 
 /** Groups whose errors differ in ids, numbers and times only are one. */
 function merged(rows: readonly Group[]): Group[] {
@@ -54,9 +48,8 @@ function merged(rows: readonly Group[]): Group[] {
     JSON.stringify([row.status, row.subscriber, row.kind, row.siteId, row.error]),
   );
   const sum = (one: Group, other: Group): Group => ({
-    ...one,
+    ...(one.seq < other.seq ? one : other),
     count: one.count + other.count,
-    seq: Math.min(one.seq, other.seq),
     firstAt: Math.min(one.firstAt, other.firstAt),
     lastAt: Math.max(one.lastAt, other.lastAt),
     nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),

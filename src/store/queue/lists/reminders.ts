@@ -1,18 +1,14 @@
 import type { Db } from '../../dialect.ts';
 import { OF } from '../../schema.ts';
-import type { EventId, Of, Status } from '../../stored.ts';
+import type { EventId, Of, StoredEvent } from '../../stored.ts';
 import type { Lane } from '../lanes.ts';
-import { INDEXED, LANES } from './search.ts';
+import type { Reminder } from '../reminders.ts';
+import type { searchReads } from './search.ts';
 
 /** A reminder that is set. Times are milliseconds since the epoch. */
-export interface SetReminder extends Of, Lane {
-  readonly name: string;
-  readonly dueAt: number;
-  readonly setAt: number;
+export interface SetReminder extends Of, Pick<Reminder, 'resource' | 'name' | 'dueAt' | 'setAt' | 'data'> {
   /** the id of the event that set it */
   readonly setBy: EventId;
-  /** JSON */
-  readonly data: string;
 }
 
 /** Where a stretch of the list of reminders ended. */
@@ -24,10 +20,8 @@ export interface StoredSchedule {
   /** when it comes, as JSON: a Spec */
   readonly spec: string;
   readonly nextAt: number;
-  /** undefined before the first */
-  readonly lastId: EventId | undefined;
-  readonly lastAt: number | undefined;
-  readonly lastStatus: Status | undefined;
+  /** undefined before the first tick */
+  readonly last: StoredEvent | undefined;
 }
 
 const FIRST: ReminderPlace = { dueAt: -Number.MAX_SAFE_INTEGER, subscriber: '', resource: '', name: '' };
@@ -37,17 +31,11 @@ const what = `SELECT subscriber, resource, name, due_at, set_at, data, (SELECT i
 const ofResource = `${what} AND ${OF} AND resource = $resource ORDER BY due_at, name`;
 const byTime = `${what} AND (due_at, subscriber, resource, name) > ($due_at, $subscriber, $resource, $name)
   ORDER BY due_at, subscriber, resource, name LIMIT $limit`;
-const schedules = `SELECT resource AS name, data AS spec, due_at AS next_at FROM reminders
+const schedules = `SELECT resource, data AS spec, due_at AS next_at FROM reminders
   WHERE name = '' AND subscriber = '' ORDER BY resource`;
-const newest = INDEXED.map(
-  (which) => `SELECT * FROM (SELECT seq FROM events WHERE subscriber = '' AND resource = $name AND ${which}
-    ORDER BY event_time DESC, seq DESC LIMIT 1) n`,
-).join(' UNION ALL ');
-const last = `SELECT e.id AS last_id, e.event_time AS last_at, CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS last_status
-  FROM (${newest}) c JOIN events e ON e.seq = c.seq ${LANES} ORDER BY e.event_time DESC, e.seq DESC LIMIT 1`;
 
 /** What one reads of reminders and schedules. */
-export const reminderReads = {
+export const reminderReads = ({ search }: ReturnType<typeof searchReads>) => ({
   /** The reminders that are set for a media or channel, the next one first. */
   remindersOf: async (db: Db, lane: Of & Lane) => db.all<SetReminder>(ofResource, lane),
 
@@ -57,12 +45,12 @@ export const reminderReads = {
 
   /** The schedules that processes have had, by name. */
   async schedules(db: Db): Promise<StoredSchedule[]> {
-    const rows = await db.all<StoredSchedule>(schedules);
     const all: StoredSchedule[] = [];
-    for (const one of rows) {
-      const [tick] = await db.all<Pick<StoredSchedule, 'lastId'>>(last, { name: one.name });
-      all.push({ ...one, ...tick, name: one.name.replace('schedule:', '') });
+    for (const { resource, ...one } of await db.all<Lane & StoredSchedule>(schedules)) {
+      const newest = { filter: { subscriber: '', resource }, stretch: { limit: 1, reach: 1 } };
+      const { events } = await search(db, newest);
+      all.push({ ...one, name: resource.replace('schedule:', ''), last: events[0] });
     }
     return all;
   },
-};
+});

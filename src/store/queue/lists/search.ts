@@ -1,9 +1,10 @@
 import { KitError } from '../../../base/errors.ts';
+import { TOLD } from '../../../notification/kinds.ts';
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
 import { IS_OWN, READY } from '../../schema.ts';
-import { type EventId, type StoredEvent, subscriberOf, toReplay } from '../../stored.ts';
+import { type EventId, type StoredEvent, subscriberOf } from '../../stored.ts';
 import { PLACES } from '../record.ts';
-import type { EventFilter, Found, Receipt, Received, Stretch, Subscriber } from './types.ts';
+import type { EventFilter, Receipt, Received, Stretch, Subscriber } from './types.ts';
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
@@ -29,7 +30,7 @@ export const eventOf = ({ late, ...row }: EventRow): StoredEvent => ({
  * How many events one query holds against a filter, some 20 ms: a filter that few events match goes through all events in such steps. As
  * long as a query reads, the log of SQLite cannot begin again.
  */
-export const REACH = 20_000;
+const REACH = 20_000;
 
 export interface Search {
   readonly filter: EventFilter;
@@ -39,7 +40,7 @@ export interface Search {
 }
 
 /** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
-export const INDEXED = [
+const INDEXED = [
   'handled_at IS NOT NULL',
   `handled_at IS NULL AND NOT (${READY})`,
   `${READY} AND handled_at IS NULL`,
@@ -121,8 +122,8 @@ export function searchReads(d: Dialect) {
   return {
     subscriberNames,
 
-    /** The events of one stretch. */
-    async search(db: Db, search: Search): Promise<Found> {
+    /** The events of one stretch, and the `after` of the next one (`next`): undefined if everything was searched. */
+    async search(db: Db, search: Search) {
       const plan = await planOf(db, search);
       const { limit } = search.stretch;
       const sql = `${plan.matching(COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
@@ -137,7 +138,7 @@ export function searchReads(d: Dialect) {
       return { ...(await one<Tally>(db, plan.matching(tally), plan.params)), next: await plan.end() };
     },
 
-    /** The notifications with a higher seq than `after` that match, in the order of receipt. */
+    /** Of the next `limit` events with a higher seq than `after`, the notifications that match, in the order of receipt. */
     async receivedPage(db: Db, { filter, after: from, limit, upTo }: ReceivedQuery) {
       const params: Record<string, Value> = { from, upTo, limit };
       const where = ["e.subscriber = ''", `NOT ${IS_OWN}`, ...conditionsOf(d, filter, params)].join(' AND ');
@@ -173,14 +174,7 @@ export function searchReads(d: Dialect) {
 
 type Tally = Readonly<Record<'events' | 'replayable' | 'underWay' | 'dismissible', number>>;
 
-export interface ReceivedQuery {
-  readonly filter: EventFilter;
-  /** only events with a higher seq */
-  readonly after: number;
-  /** how many are looked at */
-  readonly limit: number;
-  readonly upTo: number;
-}
+type ReceivedQuery = Pick<Search, 'filter'> & Readonly<Record<'after' | 'limit' | 'upTo', number>>;
 
 /** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {
@@ -209,6 +203,16 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
 
 /** A first line in which `*` stands for anything, as LIKE has it, and what may come after it. */
 const likeOf = (line: string) => `${line.replaceAll(/[!%_]/g, '!$&').replaceAll('*', '%')}\n%`;
+
+/**
+ * Which events a replay takes: of pending ones those that failed, unless it says otherwise, as what asked to come back has its time; and no
+ * reminders and ticks, unless it names their kind.
+ */
+export function toReplay(filter: EventFilter): EventFilter {
+  const isOpen = filter.ids === undefined && filter.kind === undefined;
+  const waiting = filter.waiting ?? (filter.status === 'pending' ? 'failed' : undefined);
+  return { ...filter, waiting, origins: isOpen ? TOLD : undefined };
+}
 
 /**
  * The filter of a replay or dismissal. In an app with subscribers, it says whose events it means, by a name or by ids: what a search index

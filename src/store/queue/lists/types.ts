@@ -1,5 +1,6 @@
 import type { Origin } from '../../../notification/kinds.ts';
-import type { AttemptOutcome, EventId, Of, Status, StoredEvent } from '../../stored.ts';
+import type { Of, Settlement, StateValue, Status, StoredEvent } from '../../stored.ts';
+import type { Lane } from '../lanes.ts';
 
 /** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
 export interface EventFilter {
@@ -39,12 +40,6 @@ export interface Stretch {
   readonly limit: number;
 }
 
-export interface Found {
-  readonly events: readonly StoredEvent[];
-  /** the `after` of the next search; undefined if everything was searched */
-  readonly next: EventId | undefined;
-}
-
 /** When an event was received, and its seq. */
 export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
 
@@ -52,35 +47,26 @@ export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
 export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'body'>;
 
 /** The record of one start. */
-export interface Attempt {
+export interface Attempt extends Pick<Settlement, 'startedAt' | 'outcome' | 'error' | 'log'> {
   /** the replay it belongs to; 0 is before the first replay */
   readonly replay: number;
   /** the number of the start, from 1 in each replay */
   readonly attempt: number;
-  readonly startedAt: number;
   readonly durationMs: number;
-  readonly outcome: AttemptOutcome;
-  readonly error: string | undefined;
-  /** the last lines that the handler logged, if it failed */
-  readonly log: string | undefined;
   /** the name of the process that ran it */
   readonly instance: string;
 }
 
 /** A start that has not ended, and so has no record. */
-export interface RunningStart {
-  readonly startedAt: number;
+export interface RunningStart extends Pick<Attempt, 'startedAt' | 'instance'> {
   /** from when on another process may take the event over; the one that runs it moves this on as long as it lives */
   readonly leaseUntil: number;
-  readonly instance: string;
 }
 
 /** Events of one subscriber, kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
-export interface Problem extends Of {
+export interface Problem extends Pick<StoredEvent, 'subscriber' | 'kind' | 'siteId'> {
   /** the first line of the error; `*` stands for what differs, and in `EventFilter.error` for anything */
   readonly error: string;
-  readonly kind: string;
-  readonly siteId: string;
   readonly status: 'dead' | 'pending';
   readonly count: number;
   /** when the first and the last of them were received */
@@ -116,7 +102,4 @@ export interface StatesQuery extends Of {
 }
 
 /** A name in the state of a resource. */
-export interface StatePlace {
-  readonly resource: string;
-  readonly name: string;
-}
+export type StatePlace = Lane & Pick<StateValue, 'name'>;
