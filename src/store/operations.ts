@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
-import { quarantineOperations } from './quarantine/entries.ts';
 import { quarantineReads } from './quarantine/lists/entries.ts';
+import { quarantineOperations } from './quarantine/quarantine.ts';
 import { eventReads } from './queue/lists/events.ts';
 import { queueOperations } from './queue/queue.ts';
 import { reportOperations, reportReads } from './reports/report.ts';
