@@ -4,7 +4,7 @@ import { quarantineOperations } from './quarantine/quarantine.ts';
 import { eventReads } from './queue/lists/events.ts';
 import { queueOperations } from './queue/queue.ts';
 import { reportOperations, reportReads } from './reports/report.ts';
-import { secretOperations, secretReads } from './secrets/sealed.ts';
+import { secretOperations, secretReads } from './secrets/vault.ts';
 
 /**
  * What is done in the store, each within one transaction. One order of locks holds everywhere: new ids by id, then lanes by name, then
