@@ -171,9 +171,8 @@ const keyCheckOf = (key: Uint8Array) => macOf(key, 'secrets key check');
 function sealRow(key: Uint8Array, { secret, ...row }: WebhookSecret): SealedRow {
   const fingerprint = macOf(key, secret);
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(
-    Buffer.from(purposeOf({ ...row, fingerprint })),
-  );
+  const cipher = createCipheriv('aes-256-gcm', key, iv);
+  cipher.setAAD(Buffer.from(purposeOf({ ...row, fingerprint })));
   const text = Buffer.concat([cipher.update(secret), cipher.final()]);
   return { ...row, fingerprint, sealed: Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64') };
 }
