@@ -69,7 +69,7 @@ export interface StoreOptions {
   readonly SECRETS_KEY?: Buffer | undefined;
   /** of PostgreSQL: how many connections at most; ten without it */
   readonly DATABASE_POOL?: number | undefined;
-  /** of PostgreSQL: refuses a database without tables of the kit, instead of creating them */
+  /** refuses to make what is not there: the file of SQLite, the tables of PostgreSQL */
   readonly mustExist?: boolean | undefined;
   /** reads only, and refuses a database that is not up to date */
   readonly readOnly?: boolean | undefined;

@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.ts';
+import type { Db, Dialect } from './dialect.ts';
 import { quarantineReads } from './quarantine/lists/entries.ts';
 import { quarantineOperations } from './quarantine/quarantine.ts';
 import { eventReads } from './queue/lists/events.ts';
@@ -21,6 +21,9 @@ export const operationsOf = (d: Dialect) => ({
   ...secretReads(),
   ...reportReads(d),
 });
+
+/** One of them, as an engine has it by its name. */
+export type Operate = (db: Db, input: never) => unknown;
 
 /** The operations whose commits need not be on disk: what a power cut takes of them runs again, or was never acknowledged. */
 const relaxed: readonly Operation[] = ['claim', 'renew', 'wake', 'settle', 'comeDue', 'keep', 'giveWay'];

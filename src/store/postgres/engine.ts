@@ -4,7 +4,7 @@ import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
 import type { DatabaseSize, Engine, Flaw, StoreOptions } from '../engine.ts';
-import { operationsOf } from '../operations.ts';
+import { type Operate, operationsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { direct, Servers } from './servers.ts';
@@ -93,8 +93,6 @@ export async function openTransaction(db: Db, longest = '5 min'): Promise<Flaw |
   const [open] = await db.all<Omit<Flaw, 'fault'>>(OPEN, { longest });
   return open && { fault: 'open_transaction', ...open };
 }
-
-type Operate = (db: Db, input: never) => unknown;
 
 /** Closes servers again that cannot be used. @param name the database, for people. @throws KitError STORE_UNUSABLE */
 export async function opening(servers: Servers, name: string, work: () => Promise<void>): Promise<void> {

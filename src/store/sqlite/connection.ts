@@ -3,9 +3,9 @@ import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
-import { operationsOf, RELAXED } from '../operations.ts';
+import { type Operate, operationsOf, RELAXED } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
-import { advised, closeToOthers, refuseLoss, replaced } from './file.ts';
+import { advised, closeToOthers, refuseLoss, replaced, unusable } from './file.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
 export const IN_MEMORY = ':memory:';
@@ -81,8 +81,7 @@ export function opened(path: string, mode: Mode, ready: Ready = () => {}): Datab
   } catch (cause) {
     db?.close();
     if (cause instanceof KitError) throw cause;
-    const message = `cannot open the database ${path}: ${advised(messageOf(cause))}`;
-    throw new KitError('STORE_UNUSABLE', message, { cause });
+    throw unusable(`cannot open the database ${path}: ${advised(messageOf(cause))}`, cause);
   }
 }
 
@@ -162,8 +161,6 @@ export interface Connection {
   /** The share of its time that its thread has worked since this was asked last, 0 to 1. One without a thread does not know. */
   busy?(): number;
 }
-
-type Operate = (db: Db, input: never) => unknown;
 
 /** A connection. In memory there is one for reads and writes. */
 export function connectionOn(path: string, mode: Mode): Connection {
