@@ -97,7 +97,11 @@ async function dropUnfinished(url: string): Promise<void> {
 
 type OnPage = (page: readonly object[]) => unknown;
 
-/** Copies a table, and reads both sides. @returns how many rows it has, and their SHA-256 on each side, in hexadecimal. @throws KitError STORE_UNUSABLE if they are not the same */
+/**
+ * Copies a table, and reads both sides.
+ * @returns how many rows it has, and the SHA-256 of them all on each side, in hexadecimal
+ * @throws KitError STORE_UNUSABLE if the sides are not the same
+ */
 async function copy(table: string, from: Raw, to: Raw, onPage: OnPage) {
   let rows = 0;
   const sent = await digestOf(from, table, async (page) => {
