@@ -5,10 +5,7 @@ import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
 import { type Operate, operationsOf, RELAXED } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
-import { advised, closeToOthers, refuseLoss, replaced, unusable } from './file.ts';
-
-/** The database that keeps nothing, for tests of handlers. */
-export const IN_MEMORY = ':memory:';
+import { advised, closeToOthers, IN_MEMORY, refuseLoss, replaced, unusable } from './file.ts';
 
 export type Mode = 'read' | 'write';
 
@@ -37,30 +34,6 @@ function readyToWrite(db: Database.Database, path: string): void {
 
 /** Such a connection sees committed data, and blocks no writes. */
 const readyToRead = (db: Database.Database, path: string) => refuseVersion(path, versionOf(db), VERSION);
-
-/** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
-export async function openExclusively(path: string): Promise<Raw> {
-  const database = opened(path, 'write', (db) => {
-    db.pragma('locking_mode = EXCLUSIVE');
-    db.pragma('synchronous = FULL');
-    db.exec('BEGIN EXCLUSIVE; COMMIT');
-  });
-  return {
-    isPostgres: false,
-    transact: transactionsOn(database, 'BEGIN EXCLUSIVE'),
-    version: async () => versionOf(database),
-    setVersion: async (version) => void database.pragma(`user_version = ${version}`),
-    [Symbol.asyncDispose]: async () => void database.close(),
-  };
-}
-
-/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */
-export function compact(path: string): void {
-  opened(path, 'write', (db) => {
-    db.exec('VACUUM');
-    db.pragma('wal_checkpoint(TRUNCATE)');
-  }).close();
-}
 
 /** The version of a database; 0 of an empty one. */
 export function versionOf(db: Database.Database): number {
@@ -122,7 +95,7 @@ function bindable(value: unknown): unknown {
 }
 
 /** Does work between BEGIN and COMMIT, and undoes it if it fails. */
-function transactionsOn(database: Database.Database, begin: string): Raw['transact'] {
+export function transactionsOn(database: Database.Database, begin: string): Raw['transact'] {
   const db = statementsOn(database);
   return async (work) => {
     db.all(begin);

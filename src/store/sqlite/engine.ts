@@ -7,17 +7,9 @@ import type { Engine, StoreOptions, StoreSettings } from '../engine.ts';
 import { gathered } from '../gathered.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 import { checkSqlite, sizeOf } from './check.ts';
-import {
-  type Connection,
-  compact,
-  connectionOn,
-  IN_MEMORY,
-  type Mode,
-  openExclusively,
-  type Request,
-  type Said,
-} from './connection.ts';
-import { refuseMissing, unusable } from './file.ts';
+import { type Connection, connectionOn, type Mode, type Request, type Said } from './connection.ts';
+import { IN_MEMORY, refuseMissing, unusable } from './file.ts';
+import { compact, openExclusively } from './maintenance.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openEngine(options: StoreOptions): Promise<Engine> {

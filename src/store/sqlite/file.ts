@@ -3,6 +3,9 @@ import { dirname, resolve } from 'node:path';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 
+/** The database that keeps nothing, for tests of handlers. */
+export const IN_MEMORY = ':memory:';
+
 /**
  * Whether the file of a SQLite database is there.
  * @throws KitError STORE_UNUSABLE if that cannot be seen: without rights to its directory, any file seems missing; and if it is no file:

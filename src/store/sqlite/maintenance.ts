@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { KitError, messageOf } from '../../base/errors.ts';
-import { opened } from './connection.ts';
+import type { Raw } from '../engine.ts';
+import { opened, transactionsOn, versionOf } from './connection.ts';
 import { advised, refuseMissing, unusable } from './file.ts';
 
 /**
@@ -30,4 +31,28 @@ export function backUp(path: string, file: string): { events: number; bytes: num
     db.close();
     rmSync(part, { force: true });
   }
+}
+
+/** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
+export async function openExclusively(path: string): Promise<Raw> {
+  const database = opened(path, 'write', (db) => {
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('synchronous = FULL');
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
+  });
+  return {
+    isPostgres: false,
+    transact: transactionsOn(database, 'BEGIN EXCLUSIVE'),
+    version: async () => versionOf(database),
+    setVersion: async (version) => void database.pragma(`user_version = ${version}`),
+    [Symbol.asyncDispose]: async () => void database.close(),
+  };
+}
+
+/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */
+export function compact(path: string): void {
+  opened(path, 'write', (db) => {
+    db.exec('VACUUM');
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  }).close();
 }
