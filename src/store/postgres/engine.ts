@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
-import type { DatabaseSize, Engine, Flaw, StoreOptions } from '../engine.ts';
+import { type DatabaseSize, type Engine, type Flaw, type StoreOptions, unavailable } from '../engine.ts';
 import { type Operate, operationsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
@@ -44,10 +44,8 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
       } catch (cause) {
         if (!isTrouble(cause)) throw cause;
         // A page that waited for a lock holds a connection, and acks may have none left.
-        if (begin !== WRITING || !isConflict(cause) || tries === TRIES) {
-          const message = `the store cannot do this now: ${reasonOf(cause)}`;
-          throw new KitError('STORE_UNAVAILABLE', message, { cause });
-        }
+        if (begin !== WRITING || !isConflict(cause) || tries === TRIES)
+          throw unavailable(reasonOf(cause), cause);
         await pause(systemClock, randomInt(1, 20));
       }
     }

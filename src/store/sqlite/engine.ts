@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import { sqlitePathOf } from '../../base/url.ts';
-import type { Engine, StoreOptions, StoreSettings } from '../engine.ts';
+import { type Engine, type StoreOptions, type StoreSettings, unavailable } from '../engine.ts';
 import { gathered } from '../gathered.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 import { checkSqlite, sizeOf } from './check.ts';
@@ -59,9 +58,6 @@ function queueOn(connection: Connection) {
     },
   };
 }
-
-const unavailable = (why: string) =>
-  new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`);
 
 /** A connection on a thread of its own. */
 async function onThread(path: string, mode: Mode): Promise<Connection> {
