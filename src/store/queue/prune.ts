@@ -53,12 +53,11 @@ interface Retention {
 export function keepFor({ store, clock, log, days }: Retention): () => void {
   let total = 0;
   return repeat(clock, 0, async () => {
-    let pruned = 0;
-    try {
-      pruned = await store.queue.prune({ before: clock.now() - days * DAY_MS, limit: STEP });
-    } catch (error) {
+    const before = clock.now() - days * DAY_MS;
+    const pruned = await store.queue.prune({ before, limit: STEP }).catch((error) => {
       log.error({ error: messageOf(error) }, 'cannot prune; trying again in an hour');
-    }
+      return 0;
+    });
     total += pruned;
     if (pruned === STEP) return PAUSE_MS;
     if (total > 0) log.info({ pruned: total, days }, 'old events pruned');
