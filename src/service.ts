@@ -9,7 +9,7 @@ import { createReceiver, type Phase } from './receiver/app.ts';
 import { keyringOf } from './receiver/keyring.ts';
 import { quarantineOf } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
-import { keepFor } from './store/queue/retention.ts';
+import { keepFor } from './store/queue/prune.ts';
 
 export interface ServiceOptions extends Pick<Parts, 'config' | 'clock' | 'log' | 'isDev'> {
   /** the handlers, and what they share */

@@ -24,7 +24,7 @@ async function backup(file: string, _: object, command: Command): Promise<void> 
   const path = sqlitePathOf(DATABASE_URL);
   if (path === undefined)
     throw new KitError('INPUT_INVALID', 'on PostgreSQL, back up with pg_dump: see --help');
-  const { backUp } = await import('../store/sqlite/backup.ts');
+  const { backUp } = await import('../store/sqlite/maintenance.ts');
   const { events, bytes } = await backUp(path, file);
   await print(`${line(file)}: ${plural(events, 'event')}, ${bytes} bytes, checked`);
   if (!SECRETS_KEY) say(`the key is not in it: keep a copy of ${line(keyPathOf(path))} elsewhere`);

@@ -1,4 +1,5 @@
 import type { MonotonicClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
 import { type Db, type Dialect, sqlite } from './dialect.ts';
 import type { KeySource } from './secrets/key-file.ts';
@@ -69,7 +70,7 @@ export interface StoreOptions {
   readonly SECRETS_KEY?: Buffer | undefined;
   /** of PostgreSQL: how many connections at most; ten without it */
   readonly DATABASE_POOL?: number | undefined;
-  /** of PostgreSQL: refuses a database without tables of the kit, instead of creating them */
+  /** refuses to make what is not there: the file of SQLite, the tables of PostgreSQL */
   readonly mustExist?: boolean | undefined;
   /** reads only, and refuses a database that is not up to date */
   readonly readOnly?: boolean | undefined;
@@ -80,6 +81,10 @@ export interface StoreOptions {
   /** told how many milliseconds each write of acks took */
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
+
+/** What a call fails with because of the database, and not of its input. */
+export const unavailable = (why: string, cause?: unknown) =>
+  new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`, { cause });
 
 /** What the configuration says of the store. */
 export type StoreSettings = Omit<StoreOptions, 'clock'>;

@@ -38,7 +38,5 @@ export function storeOn(engine: Engine, secrets: Secrets, options: StoreOptions)
   const queue = queueOn(engine, reader.queue, options);
   const quarantine = quarantineOn(engine, queue, options.clock);
   const reports = { ...reader.reports, ...callsOf(reportOperations, engine.write) };
-  /** How busy what writes is, 0 to 1: on SQLite the share of its time since this was asked last, on PostgreSQL of its connections now. */
-  const { busy } = engine;
-  return { ...reader, queue, quarantine, secrets, reports, busy };
+  return { ...reader, queue, quarantine, secrets, reports, busy: engine.busy };
 }

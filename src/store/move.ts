@@ -19,15 +19,6 @@ interface Moving {
   readonly onPage: (rows: number) => void;
 }
 
-/** A table as both databases have it. */
-interface MovedTable {
-  readonly table: string;
-  readonly rows: number;
-  /** SHA-256 of all rows, in hexadecimal */
-  readonly from: string;
-  readonly to: string;
-}
-
 /** The tables that are copied as they are, and the columns of their keys. Secrets are sealed for the other key. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   events: ['seq'],
@@ -55,7 +46,7 @@ const PAGE = 500;
  * refuse the database of `from`. A move that was cut off begins again, with an emptied target.
  * @throws KitError STORE_UNUSABLE with what to do about it
  */
-export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[]> {
+export async function moveDatabase(moving: Moving) {
   const { from, to, secretsKey } = moving;
   if (from === to) throw new KitError('INPUT_INVALID', 'the two databases are the same one');
   // The key beside a SQLite database goes before SECRETS_KEY, which is that of the other side.
@@ -79,7 +70,7 @@ export async function moveDatabase(moving: Moving): Promise<readonly MovedTable[
     rows += length;
     moving.onPage(rows);
   };
-  const moved: MovedTable[] = [];
+  const moved = [];
   for (const table of Object.keys(KEYS)) moved.push(await copy(table, source, target, onPage));
   await target.transact((db) => db.all(SET_CURSORS));
   await target.setVersion(VERSION);
@@ -106,8 +97,12 @@ async function dropUnfinished(url: string): Promise<void> {
 
 type OnPage = (page: readonly object[]) => unknown;
 
-/** Copies a table, and reads both sides. @throws KitError STORE_UNUSABLE if they are not the same */
-async function copy(table: string, from: Raw, to: Raw, onPage: OnPage): Promise<MovedTable> {
+/**
+ * Copies a table, and reads both sides.
+ * @returns how many rows it has, and the SHA-256 of them all on each side, in hexadecimal
+ * @throws KitError STORE_UNUSABLE if the sides are not the same
+ */
+async function copy(table: string, from: Raw, to: Raw, onPage: OnPage) {
   let rows = 0;
   const sent = await digestOf(from, table, async (page) => {
     await to.transact((db) => db.each(insertInto(to, table, page), page));

@@ -4,7 +4,7 @@ import { sqlitePathOf } from '../base/url.ts';
 import type { EngineModule, StoreOptions, StoreSettings } from './engine.ts';
 import { type EventStore, readerOn, type StoreReader, storeOn } from './event-store.ts';
 import { openSecrets } from './secrets/vault.ts';
-import { isThere, refuseLoss } from './sqlite/file.ts';
+import { isThere } from './sqlite/file.ts';
 
 export type { StoreOptions } from './engine.ts';
 
@@ -60,7 +60,6 @@ export function hasDatabase({ DATABASE_URL: url }: StoreSettings): boolean {
  * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
  */
 export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Promise<T> {
-  requireDatabase(config);
   return withStore({ ...config, mustExist: true }, work);
 }
 
@@ -69,17 +68,8 @@ export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Pro
  * @throws KitError STORE_UNUSABLE if there is no database, none that this user can see, or one that no service of this version has opened
  */
 export async function withReader<T>(config: StoreSettings, work: Work<T, StoreReader>): Promise<T> {
-  requireDatabase(config);
   const { openEngine } = await engineOf(config.DATABASE_URL);
   const how = { clock: systemClock, threads: false, mustExist: true, readOnly: true };
   await using store = readerOn(await openEngine({ ...config, ...how }));
   return await work(store);
-}
-
-function requireDatabase({ DATABASE_URL: url }: StoreSettings): void {
-  const path = sqlitePathOf(url);
-  if (path === undefined || isThere(path)) return;
-  refuseLoss(path);
-  const advice = 'run this where the server runs, or name the right one (DATABASE_URL)';
-  throw new KitError('STORE_UNUSABLE', `there is no database at ${path}: ${advice}`);
 }

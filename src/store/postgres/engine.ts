@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
 import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
-import type { DatabaseSize, Engine, Flaw, StoreOptions } from '../engine.ts';
-import { operationsOf } from '../operations.ts';
+import { type DatabaseSize, type Engine, type Flaw, type StoreOptions, unavailable } from '../engine.ts';
+import { type Operate, operationsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { direct, Servers } from './servers.ts';
@@ -44,10 +44,8 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
       } catch (cause) {
         if (!isTrouble(cause)) throw cause;
         // A page that waited for a lock holds a connection, and acks may have none left.
-        if (begin !== WRITING || !isConflict(cause) || tries === TRIES) {
-          const message = `the store cannot do this now: ${reasonOf(cause)}`;
-          throw new KitError('STORE_UNAVAILABLE', message, { cause });
-        }
+        if (begin !== WRITING || !isConflict(cause) || tries === TRIES)
+          throw unavailable(reasonOf(cause), cause);
         await pause(systemClock, randomInt(1, 20));
       }
     }
@@ -93,8 +91,6 @@ export async function openTransaction(db: Db, longest = '5 min'): Promise<Flaw |
   const [open] = await db.all<Omit<Flaw, 'fault'>>(OPEN, { longest });
   return open && { fault: 'open_transaction', ...open };
 }
-
-type Operate = (db: Db, input: never) => unknown;
 
 /** Closes servers again that cannot be used. @param name the database, for people. @throws KitError STORE_UNUSABLE */
 export async function opening(servers: Servers, name: string, work: () => Promise<void>): Promise<void> {

@@ -1,8 +1,12 @@
+import type { Logger } from 'pino';
+import { type Clock, repeat } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { Db, Dialect } from '../dialect.ts';
 import { inOrder } from './lanes.ts';
 
+const DAY_MS = 86_400_000;
 /** For so long after its end, retention leaves an event that a subscriber was not given yet. */
-const HELD_BACK_MS = 30 * 86_400_000;
+const HELD_BACK_MS = 30 * DAY_MS;
 
 export interface Pruning {
   readonly before: number;
@@ -31,4 +35,33 @@ export function pruneOperations(d: Dialect) {
       return emptied.length;
     },
   };
+}
+
+const ROUND_MS = 3_600_000;
+/** Small steps with pauses between them, so that they hardly delay acks. */
+const STEP = 200;
+const PAUSE_MS = 50;
+
+interface Retention {
+  readonly store: { readonly queue: { prune(which: Pruning): Promise<number> } };
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly days: number;
+}
+
+/** Prunes events that ended more than `days` ago, now and every hour. @returns a function that stops it */
+export function keepFor({ store, clock, log, days }: Retention): () => void {
+  let total = 0;
+  return repeat(clock, 0, async () => {
+    const before = clock.now() - days * DAY_MS;
+    const pruned = await store.queue.prune({ before, limit: STEP }).catch((error) => {
+      log.error({ error: messageOf(error) }, 'cannot prune; trying again in an hour');
+      return 0;
+    });
+    total += pruned;
+    if (pruned === STEP) return PAUSE_MS;
+    if (total > 0) log.info({ pruned: total, days }, 'old events pruned');
+    total = 0;
+    return ROUND_MS;
+  });
 }

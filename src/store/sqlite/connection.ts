@@ -3,12 +3,9 @@ import Database from 'better-sqlite3';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import type { Raw } from '../engine.ts';
-import { operationsOf, RELAXED } from '../operations.ts';
+import { type Operate, operationsOf, RELAXED } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
-import { advised, closeToOthers, refuseLoss, replaced } from './file.ts';
-
-/** The database that keeps nothing, for tests of handlers. */
-export const IN_MEMORY = ':memory:';
+import { advised, closeToOthers, IN_MEMORY, refuseLoss, replaced, unusable } from './file.ts';
 
 export type Mode = 'read' | 'write';
 
@@ -38,30 +35,6 @@ function readyToWrite(db: Database.Database, path: string): void {
 /** Such a connection sees committed data, and blocks no writes. */
 const readyToRead = (db: Database.Database, path: string) => refuseVersion(path, versionOf(db), VERSION);
 
-/** Opens a database for a move, and keeps others out. @throws KitError STORE_UNUSABLE, also if another program has it open */
-export async function openExclusively(path: string): Promise<Raw> {
-  const database = opened(path, 'write', (db) => {
-    db.pragma('locking_mode = EXCLUSIVE');
-    db.pragma('synchronous = FULL');
-    db.exec('BEGIN EXCLUSIVE; COMMIT');
-  });
-  return {
-    isPostgres: false,
-    transact: transactionsOn(database, 'BEGIN EXCLUSIVE'),
-    version: async () => versionOf(database),
-    setVersion: async (version) => void database.pragma(`user_version = ${version}`),
-    [Symbol.asyncDispose]: async () => void database.close(),
-  };
-}
-
-/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */
-export function compact(path: string): void {
-  opened(path, 'write', (db) => {
-    db.exec('VACUUM');
-    db.pragma('wal_checkpoint(TRUNCATE)');
-  }).close();
-}
-
 /** The version of a database; 0 of an empty one. */
 export function versionOf(db: Database.Database): number {
   const version = Number(db.pragma('user_version', { simple: true }));
@@ -81,8 +54,7 @@ export function opened(path: string, mode: Mode, ready: Ready = () => {}): Datab
   } catch (cause) {
     db?.close();
     if (cause instanceof KitError) throw cause;
-    const message = `cannot open the database ${path}: ${advised(messageOf(cause))}`;
-    throw new KitError('STORE_UNUSABLE', message, { cause });
+    throw unusable(`cannot open the database ${path}: ${advised(messageOf(cause))}`, cause);
   }
 }
 
@@ -123,7 +95,7 @@ function bindable(value: unknown): unknown {
 }
 
 /** Does work between BEGIN and COMMIT, and undoes it if it fails. */
-function transactionsOn(database: Database.Database, begin: string): Raw['transact'] {
+export function transactionsOn(database: Database.Database, begin: string): Raw['transact'] {
   const db = statementsOn(database);
   return async (work) => {
     db.all(begin);
@@ -162,8 +134,6 @@ export interface Connection {
   /** The share of its time that its thread has worked since this was asked last, 0 to 1. One without a thread does not know. */
   busy?(): number;
 }
-
-type Operate = (db: Db, input: never) => unknown;
 
 /** A connection. In memory there is one for reads and writes. */
 export function connectionOn(path: string, mode: Mode): Connection {

@@ -1,27 +1,20 @@
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { KitError } from '../../base/errors.ts';
 import { moduleUrl } from '../../base/program.ts';
 import { sqlitePathOf } from '../../base/url.ts';
-import type { Engine, StoreOptions, StoreSettings } from '../engine.ts';
+import { type Engine, type StoreOptions, type StoreSettings, unavailable } from '../engine.ts';
 import { gathered } from '../gathered.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 import { checkSqlite, sizeOf } from './check.ts';
-import {
-  type Connection,
-  compact,
-  connectionOn,
-  IN_MEMORY,
-  type Mode,
-  openExclusively,
-  type Request,
-  type Said,
-} from './connection.ts';
+import { type Connection, connectionOn, type Mode, type Request, type Said } from './connection.ts';
+import { IN_MEMORY, refuseMissing, unusable } from './file.ts';
+import { compact, openExclusively } from './maintenance.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openEngine(options: StoreOptions): Promise<Engine> {
-  const { DATABASE_URL, SECRETS_KEY, clock, threads = true, readOnly = false } = options;
+  const { DATABASE_URL, SECRETS_KEY, clock, threads = true, readOnly } = options;
   const path = pathOf(DATABASE_URL);
+  if (options.mustExist) refuseMissing(path);
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
@@ -44,12 +37,11 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
 /** Requests that come while a transaction is under way go into the next one together. */
 function queueOn(connection: Connection) {
   let isClosed = false;
-  let running: Promise<unknown> = Promise.resolve();
+  let running: Promise<Said> = Promise.resolve({});
   const run = async (requests: readonly Request[]) => {
     if (isClosed) throw unavailable('it is closed');
-    const said = connection.run(requests);
-    running = said;
-    const { outputs = [], failed, isUnavailable } = await said;
+    running = connection.run(requests);
+    const { outputs = [], failed, isUnavailable } = await running;
     if (failed === undefined) return outputs;
     throw isUnavailable ? unavailable(failed) : new Error(failed);
   };
@@ -67,9 +59,6 @@ function queueOn(connection: Connection) {
   };
 }
 
-const unavailable = (why: string) =>
-  new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`);
-
 /** A connection on a thread of its own. */
 async function onThread(path: string, mode: Mode): Promise<Connection> {
   const thread = new Worker(moduleUrl(new URL('./thread.ts', import.meta.url)), {
@@ -80,7 +69,7 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
     if (said) answer.resolve(said); // under `hookkit dev`, threads also tell of the files that they load
   });
   const { failed: why } = await answer.promise;
-  if (why !== undefined) throw new KitError('STORE_UNUSABLE', why);
+  if (why !== undefined) throw unusable(why);
   const { eventLoopUtilization: load } = thread.performance;
   let before = load();
   return {

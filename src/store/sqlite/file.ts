@@ -3,6 +3,9 @@ import { dirname, resolve } from 'node:path';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { keyPathOf } from '../secrets/key-file.ts';
 
+/** The database that keeps nothing, for tests of handlers. */
+export const IN_MEMORY = ':memory:';
+
 /**
  * Whether the file of a SQLite database is there.
  * @throws KitError STORE_UNUSABLE if that cannot be seen: without rights to its directory, any file seems missing; and if it is no file:
@@ -21,7 +24,16 @@ export function isThere(path: string): boolean {
   return stat !== undefined;
 }
 
-const unusable = (message: string) => new KitError('STORE_UNUSABLE', message);
+/** Refuses a database that is not there, for what never creates one. @throws KitError STORE_UNUSABLE */
+export function refuseMissing(path: string): void {
+  if (isThere(path)) return;
+  refuseLoss(path);
+  const advice = 'run this where the server runs, or name the right one (DATABASE_URL)';
+  throw unusable(`there is no database at ${path}: ${advice}`);
+}
+
+export const unusable = (message: string, cause?: unknown) =>
+  new KitError('STORE_UNUSABLE', message, { cause });
 
 export const replaced = (path: string, by = '') =>
   `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again; if it is gone, stop nothing yet: the process has it open, and docs/operating.md (Back up and restore) says how to copy it`;

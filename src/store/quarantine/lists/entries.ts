@@ -19,12 +19,8 @@ export interface Share {
 }
 
 /** A webhook that entries of the quarantine name. */
-export interface WaitingWebhook {
-  readonly webhookId: string;
-  readonly notifications: number;
-  readonly firstAt: number;
-  readonly lastAt: number;
-}
+export type WaitingWebhook = Pick<Quarantined, 'webhookId'> &
+  Readonly<Record<'notifications' | 'firstAt' | 'lastAt', number>>;
 
 const PAGE = 500;
 
