@@ -1,6 +1,7 @@
 import { within } from '../base/clock.ts';
 import type { ParsedBody } from '../notification/json.ts';
-import { parsePayload } from '../notification/payload.ts';
+import { isKind } from '../notification/kinds.ts';
+import { problemIn } from '../notification/payload.ts';
 import { claimsRefusal, verifyNotification } from '../notification/token.ts';
 import type { Parts } from '../observer.ts';
 import type { ToQuarantine } from '../store/event-store.ts';
@@ -60,7 +61,7 @@ export function quarantineOf({ store, keyring, clock, log, config }: QuarantineO
       const { text, value } = body;
       if (maxBytes === 0) return;
       if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
-      if (parsePayload(value).type !== 'known' || claimsRefusal(token, body)) return;
+      if (!isKind(value.event) || problemIn(value) || claimsRefusal(token, body)) return;
       if (waiting.size >= MOST_WAITING) return void lose(1);
       const kept = keep({ ...toVerified(value, text), token, source }, body);
       waiting.add(kept);
