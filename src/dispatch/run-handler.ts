@@ -32,10 +32,8 @@ export interface Start {
   readonly abort: AbortController;
 }
 
-type Other = 'dead' | 'timeout' | 'elsewhere';
-
 /** How a handler's run ended, with what it changed for its resource. Without a handler, `lacks` names its slot. */
-export type Run = (Returned | { readonly type: Other; readonly reason: string }) &
+export type Run = (Returned | { readonly type: 'dead' | 'timeout' | 'elsewhere'; readonly reason: string }) &
   Pick<Settlement, 'state' | 'reminders'> & { readonly lacks?: Slot };
 
 /** How long after the abort of its signal the log warns of a handler that still runs. */
