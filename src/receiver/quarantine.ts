@@ -8,10 +8,6 @@ import type { ToQuarantine } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
 
-interface QuarantineOptions extends Parts {
-  readonly keyring: Pick<Keyring, 'keysFor'>;
-}
-
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */
 const LONGEST_BODY = 8192;
 const LONGEST_TOKEN = 2 * LONGEST_BODY;
@@ -25,7 +21,7 @@ const FULL =
 export type Quarantine = ReturnType<typeof quarantineOf>;
 
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
-export function quarantineOf({ store, keyring, clock, log, config }: QuarantineOptions) {
+export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyring) {
   const maxBytes = config.QUARANTINE_MAX_BYTES; // with 0, nothing is kept
   const waiting = new Set<Promise<void>>();
   /** how many notifications were lost since the log last said so */
