@@ -22,7 +22,6 @@ export type Quarantine = ReturnType<typeof quarantineOf>;
 
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
 export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyring) {
-  const maxBytes = config.QUARANTINE_MAX_BYTES; // with 0, nothing is kept
   const waiting = new Set<Promise<void>>();
   /** how many notifications were lost since the log last said so */
   let lost = 0;
@@ -42,7 +41,7 @@ export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyr
 
   const keep = async (entry: ToQuarantine, body: ParsedBody): Promise<void> => {
     try {
-      lose(await store.quarantine.add(entry, maxBytes));
+      lose(await store.quarantine.add(entry, config.QUARANTINE_MAX_BYTES));
       // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
       const keys = keyring.keysFor(entry.webhookId);
       if (!verifyNotification(entry.token, body, keys)) await store.quarantine.admit(entry.token);
@@ -55,7 +54,7 @@ export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyr
     /** Keeps a notification that was refused since no known secret explains its signature, if nothing else is wrong with it. */
     add({ token, body }: { readonly token: string; readonly body: ParsedBody }, source: string): void {
       const { text, value } = body;
-      if (maxBytes === 0) return;
+      if (config.QUARANTINE_MAX_BYTES === 0) return; // nothing is kept
       if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
       if (!isKind(value.event) || problemIn(value) || claimsRefusal(token, body)) return;
       if (waiting.size >= MOST_WAITING) return void lose(1);
