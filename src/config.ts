@@ -27,7 +27,7 @@ function whole(min: number, max: number, what: string) {
   return z.string().refine(isWithin, { error }).transform(Number);
 }
 
-const ms = (min: number, max: number, what: string) => whole(min, max, `${what} in milliseconds`);
+const ms = (min: number, max: number) => whole(min, max, 'a time in milliseconds');
 const text = (pattern: RegExp, valid: string) => z.string().regex(pattern, { error: mistake(valid) });
 /** A text that is never shown. Where its file cannot be read, an Error stands in its place. */
 const secret = (pattern: RegExp, valid: string) =>
@@ -69,9 +69,9 @@ const variables = {
   WEBHOOK_PATH: path.default('/webhooks/media'),
   BODY_LIMIT: whole(1024, 16_777_216, 'bytes').default(65_536),
   TRUST_PROXY: whole(0, 16, 'how many proxies stand before the service').default(0),
-  HEADERS_TIMEOUT_MS: ms(100, 600_000, 'a time').default(10_000),
-  REQUEST_TIMEOUT_MS: ms(100, 600_000, 'a time').default(15_000),
-  KEEP_ALIVE_TIMEOUT_MS: ms(100, 600_000, 'a time').default(65_000),
+  HEADERS_TIMEOUT_MS: ms(100, 600_000).default(10_000),
+  REQUEST_TIMEOUT_MS: ms(100, 600_000).default(15_000),
+  KEEP_ALIVE_TIMEOUT_MS: ms(100, 600_000).default(65_000),
   MAX_CONNECTIONS: whole(1, 1_000_000, 'connections').default(5000),
   MAX_WAITING_ACKS: whole(1, 1_000_000, 'requests').default(10_000),
 
@@ -90,13 +90,13 @@ const variables = {
   INSTANCE_NAME: instance.default(DRAWN_NAME),
   INSTANCES: whole(1, 1000, 'processes').optional(),
   DISPATCH_CONCURRENCY: whole(1, 1000, 'handlers').default(64),
-  HANDLER_TIMEOUT_MS: ms(1, DAY_MS, 'a time').default(30_000),
+  HANDLER_TIMEOUT_MS: ms(1, DAY_MS).default(30_000),
   RETRY_MAX_ATTEMPTS: whole(1, 1000, 'attempts').default(40),
-  RETRY_BASE_MS: ms(1, DAY_MS, 'a time').default(1000),
-  RETRY_CAP_MS: ms(1, 30 * DAY_MS, 'a time').default(HOUR_MS),
-  LEASE_MS: ms(100, DAY_MS, 'a time').default(30_000),
-  DRAIN_MS: ms(0, HOUR_MS, 'a time').default(3000),
-  SHUTDOWN_GRACE_MS: ms(0, HOUR_MS, 'a time').default(4000),
+  RETRY_BASE_MS: ms(1, DAY_MS).default(1000),
+  RETRY_CAP_MS: ms(1, 30 * DAY_MS).default(HOUR_MS),
+  LEASE_MS: ms(100, DAY_MS).default(30_000),
+  DRAIN_MS: ms(0, HOUR_MS).default(3000),
+  SHUTDOWN_GRACE_MS: ms(0, HOUR_MS).default(4000),
 
   ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: whole(0, 65_535, 'a TCP port').default(3001),

@@ -40,7 +40,7 @@ export async function startService(options: ServiceOptions) {
 
   const keyring = keyringOf(parts);
   ends.defer(await keyring.start());
-  const quarantine = quarantineOf({ ...parts, keyring });
+  const quarantine = quarantineOf(parts, keyring);
   ends.defer(quarantine.stop);
 
   const opened = await openApp(app, parts);
@@ -65,7 +65,7 @@ export async function startService(options: ServiceOptions) {
 
   store.queue.onRecorded(came);
   dispatcher.start();
-  ends.defer(keepAdmitting({ ...parts, keyring }));
+  ends.defer(keepAdmitting(parts, keyring));
   const days = config.RETENTION_DAYS;
   if (days !== undefined) ends.defer(keepFor({ ...parts, days }));
 

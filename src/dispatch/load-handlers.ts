@@ -99,9 +99,8 @@ function mistakeInSchedule(one: unknown): string | undefined {
   if (one.timeoutMs !== undefined && !(Number(one.timeoutMs) >= 1))
     return `with a timeoutMs of ${shown(one.timeoutMs)}`;
   try {
-    return nextOf(specOf(one as unknown as Schedule), systemClock.now())
-      ? undefined
-      : `that never comes: ${shown(one.cron)}`;
+    const next = nextOf(specOf(one as unknown as Schedule), systemClock.now());
+    return next ? undefined : `that never comes: ${shown(one.cron)}`;
   } catch (error) {
     return `with no time: ${messageOf(error)}`;
   }

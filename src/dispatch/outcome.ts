@@ -1,11 +1,10 @@
 import { cut } from '../base/text.ts';
-import { LONGEST_TEXT, shown, textOf } from '../base/thrown.ts';
+import { LONGEST_TEXT, shown } from '../base/thrown.ts';
 
 /** The return values of a handler; undefined means that the event is handled. */
 export type Outcome =
-  | { readonly type: 'skip'; readonly reason: string }
-  | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined }
-  | { readonly type: 'fail'; readonly reason: string };
+  | { readonly type: 'skip' | 'fail'; readonly reason: string }
+  | { readonly type: 'retry'; readonly reason: string; readonly after: number | undefined };
 
 /** The longest pause that a handler may ask for, in milliseconds: 30 days; and the shortest. */
 export const LONGEST_AFTER_MS = 30 * 86_400_000;
@@ -48,15 +47,12 @@ export type Returned =
 /**
  * Checks the value that a handler returned. Any object with the members of an outcome is one, also if `skip`, `retry` or
  * `fail` did not make it. Its members are read once, and the value itself goes no further: another value becomes a text.
+ * @throws TypeError if a member of an outcome is not as it must be
  */
 export function parseReturned(value: unknown): Returned {
   if (value === undefined) return { type: 'handled' };
-  try {
-    const { type, reason, after }: Members = Object(value);
-    if (type === 'skip' || type === 'retry' || type === 'fail') return made({ type, reason, after });
-  } catch (error) {
-    return { type: 'error', reason: textOf(error) };
-  }
+  const { type, reason, after }: Members = Object(value);
+  if (type === 'skip' || type === 'retry' || type === 'fail') return made({ type, reason, after });
   const problem = 'a handler returns nothing, or the result of skip(), retry() or fail()';
   return { type: 'error', reason: `TypeError: ${problem}; this one returned ${shown(value)}` };
 }

@@ -48,11 +48,13 @@ export type ProcessGuard = ReturnType<typeof guardProcess>;
  * again. The guard logs the call and makes the exit code 1.
  */
 export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
-  let isExpected = false;
-  /** From now on process.exit() is expected. */
-  const expectExit = () => {
-    isExpected = true;
+  const onExit = (code: number) => {
+    const error = textOf(new Error('process.exit()'));
+    log.fatal({ ...ownerOf(undefined), code, error }, EXITED);
+    process.exitCode = 1;
   };
+  /** From now on process.exit() is expected. */
+  const expectExit = () => void process.off('exit', onExit);
   const take = (thrown: unknown) => {
     const owner = ownerOf(thrown);
     const error = textOf(thrown);
@@ -63,12 +65,7 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   };
   for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, take);
   process.once('beforeExit', expectExit); // Node emits no beforeExit at a process.exit()
-  process.on('exit', (code) => {
-    if (isExpected) return;
-    const error = textOf(new Error('process.exit()'));
-    log.fatal({ ...ownerOf(undefined), code, error }, EXITED);
-    process.exitCode = 1;
-  });
+  process.on('exit', onExit);
   return { expectExit };
 }
 

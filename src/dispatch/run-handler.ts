@@ -1,6 +1,6 @@
 import { textOf } from '../base/thrown.ts';
 import { type Kind, type Slot, slotOf, TOLD } from '../notification/kinds.ts';
-import { parsePayload } from '../notification/payload.ts';
+import { problemIn } from '../notification/payload.ts';
 import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import type { Claim, Settlement } from '../store/event-store.ts';
@@ -32,10 +32,8 @@ export interface Start {
   readonly abort: AbortController;
 }
 
-type Other = 'dead' | 'timeout' | 'elsewhere';
-
 /** How a handler's run ended, with what it changed for its resource. Without a handler, `lacks` names its slot. */
-export type Run = (Returned | { readonly type: Other; readonly reason: string }) &
+export type Run = (Returned | { readonly type: 'dead' | 'timeout' | 'elsewhere'; readonly reason: string }) &
   Pick<Settlement, 'state' | 'reminders'> & { readonly lacks?: Slot };
 
 /** How long after the abort of its signal the log warns of a handler that still runs. */
@@ -52,10 +50,8 @@ export async function runHandler(start: Start, options: RunOptions): Promise<Run
   const { app, clock, log } = options;
   if (event.body === '') return { type: 'dead', reason: 'invalid payload: its body was removed' };
   const body = JSON.parse(event.body);
-  const payload = TOLD.includes(event.origin)
-    ? parsePayload(body)
-    : { type: 'own' as const, notification: body };
-  if (payload.type === 'invalid') return { type: 'dead', reason: `invalid payload: ${payload.problem}` };
+  const problem = TOLD.includes(event.origin) ? problemIn(body) : undefined;
+  if (problem !== undefined) return { type: 'dead', reason: `invalid payload: ${problem}` };
   const name = slotOf(event);
   // Each kind's handler takes that kind's notification; the table of kinds ties them together.
   const handler = (app.handlers as Readonly<Record<Slot, Handler<unknown> | undefined>>)[name];
@@ -96,7 +92,7 @@ export async function runHandler(start: Start, options: RunOptions): Promise<Run
   });
   const ended = await atWorkOn(event, async (): Promise<Returned> => {
     try {
-      return parseReturned(await handler(payload.notification, ctx));
+      return parseReturned(await handler(body, ctx));
     } catch (error) {
       return { type: 'error', reason: textOf(error) };
     }

@@ -16,12 +16,6 @@ export type Notification = { [K in Kind]: NotificationOf<K> }[Kind];
 /** A verified notification of a kind that this version does not know. */
 export type UnknownNotification = { readonly [member: string]: unknown };
 
-/** A notification's body, sorted by kind. */
-export type Payload =
-  | { readonly type: 'known'; readonly notification: Notification }
-  | { readonly type: 'unknown'; readonly notification: UnknownNotification; readonly kind: string }
-  | { readonly type: 'invalid'; readonly kind: Kind; readonly problem: string };
-
 const LONGEST_ID = 200;
 // Control characters and halves of surrogate pairs cannot be stored as text alike in every database.
 const STORABLE = /^[^\p{Cc}\p{Cs}]*$/u;
@@ -34,18 +28,16 @@ const NO_ID = `must be a text of 1 to ${LONGEST_ID} characters, without control 
 const NO_TIME = 'must be an ISO 8601 date and time with an offset';
 
 /**
- * Sorts a body into known, unknown or invalid. Members beyond those of the specification are let through.
+ * What is wrong with a notification of a known kind; undefined if nothing is, or if its kind is unknown. Members beyond those of the
+ * specification are let through.
  * @param body the parsed JSON object
  */
-export function parsePayload(body: { readonly [member: string]: unknown }): Payload {
-  const kind = body.event;
-  if (!isKind(kind))
-    return { type: 'unknown', notification: body, kind: typeof kind === 'string' ? kind : '' };
-  const ids = ['webhook_id', 'site_id', ...KINDS[kind].ids].filter((name) => !isId(body[name]));
+export function problemIn(body: UnknownNotification): string | undefined {
+  if (!isKind(body.event)) return undefined;
+  const ids = ['webhook_id', 'site_id', ...KINDS[body.event].ids].filter((name) => !isId(body[name]));
   const problems = ids.map((name) => `${name}: ${NO_ID}`);
   if (eventTimeOf(body) === undefined) problems.push(`event_time: ${NO_TIME}`);
-  if (problems.length > 0) return { type: 'invalid', kind, problem: problems.join('; ') };
-  return { type: 'known', notification: body as unknown as Notification };
+  return problems.length > 0 ? problems.join('; ') : undefined;
 }
 
 /**

@@ -53,15 +53,11 @@ export async function admitWaiting(store: EventStore, config: Config, webhook?: 
   return admitQuarantined(store, keyring, webhook);
 }
 
-interface AdmissionOptions extends Parts {
-  readonly keyring: Keyring;
-}
-
 /**
  * Admits from quarantine while the service runs, whenever a webhook has a key that was not tried yet: at first, all of them.
  * @returns a function that ends it, and resolves once no page is under way
  */
-export function keepAdmitting({ store, keyring, clock, log }: AdmissionOptions): () => Promise<void> {
+export function keepAdmitting({ store, clock, log }: Parts, keyring: Keyring): () => Promise<void> {
   const tried = new Map<string | undefined, readonly KeyObject[]>();
   let isStopped = false;
   const look = async (): Promise<number> => {

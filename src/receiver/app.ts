@@ -42,14 +42,13 @@ interface Exchange {
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
 export function createReceiver(parts: ReceiverParts): express.Express {
   const { config, store, keyring, clock, log, phase } = parts;
-  const { BODY_LIMIT: bodyLimit, MAX_WAITING_ACKS: mostWaiting } = config;
   const acks = acksOf(store.queue, clock);
   const refuse = refusals(parts);
 
   const checkHead: RequestHandler = (req, res, next) => {
-    const isOverloaded = acks.waiting() >= mostWaiting;
+    const isOverloaded = acks.waiting() >= config.MAX_WAITING_ACKS;
     const unavailable = isOverloaded ? OVERLOADED : undefined;
-    const verdict = verdictOnHead(req, bodyLimit, phase() === 'closed' ? SHUTTING_DOWN : unavailable);
+    const verdict = verdictOnHead(req, config.BODY_LIMIT, phase() === 'closed' ? SHUTTING_DOWN : unavailable);
     const address = label(req.ip);
     const token = typeof verdict === 'string' ? verdict : '';
     res.locals.exchange = { began: clock.monotonic(), address, token } satisfies Exchange;
@@ -57,7 +56,7 @@ export function createReceiver(parts: ReceiverParts): express.Express {
     else refuse(res, verdict);
   };
 
-  const readBody = express.raw({ type: () => true, limit: bodyLimit, inflate: false });
+  const readBody = express.raw({ type: () => true, limit: config.BODY_LIMIT, inflate: false });
 
   const receive: RequestHandler = async (req, res) => {
     const { token }: Exchange = res.locals.exchange;
@@ -102,7 +101,6 @@ const MINUTE_MS = 60_000;
 /** Gives a function that answers a refusal and logs it. On the webhook path it tells the observer and the quarantine, too. */
 function refusals(parts: ReceiverParts) {
   const { config, quarantine, clock, log } = parts;
-  const { BODY_LIMIT: bodyLimit, REJECT_LIMIT: rejectLimit } = config;
   const write = requestLogOf(log, clock);
   const failures = counterBy(clock, MINUTE_MS);
 
@@ -111,11 +109,11 @@ function refusals(parts: ReceiverParts) {
     const { unverified } = verdict;
     const source = sourceOf(exchange?.address);
     const isFailure = exchange !== undefined && verdict.status < 500 && verdict.status !== 405;
-    const isThrottled = isFailure && failures(source) > rejectLimit && unverified !== undefined;
+    const isThrottled = isFailure && failures(source) > config.REJECT_LIMIT && unverified !== undefined;
     const { status, error, headers: own } = isThrottled ? THROTTLED : verdict;
     const { headers, complete } = res.req;
     const isLong =
-      Number(headers['content-length']) > bodyLimit || headers['transfer-encoding'] !== undefined;
+      Number(headers['content-length']) > config.BODY_LIMIT || headers['transfer-encoding'] !== undefined;
     if (isLong && !complete) res.setHeader('Connection', 'close'); // nobody reads the rest of it
     answer(res, status, { error }, own); // never more than a sender may know
     const { refusal, body } = unverified ?? {};

@@ -1,15 +1,12 @@
 import { within } from '../base/clock.ts';
 import type { ParsedBody } from '../notification/json.ts';
-import { parsePayload } from '../notification/payload.ts';
+import { isKind } from '../notification/kinds.ts';
+import { problemIn } from '../notification/payload.ts';
 import { claimsRefusal, verifyNotification } from '../notification/token.ts';
 import type { Parts } from '../observer.ts';
 import type { ToQuarantine } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 import type { Keyring } from './keyring.ts';
-
-interface QuarantineOptions extends Parts {
-  readonly keyring: Pick<Keyring, 'keysFor'>;
-}
 
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */
 const LONGEST_BODY = 8192;
@@ -24,8 +21,7 @@ const FULL =
 export type Quarantine = ReturnType<typeof quarantineOf>;
 
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
-export function quarantineOf({ store, keyring, clock, log, config }: QuarantineOptions) {
-  const maxBytes = config.QUARANTINE_MAX_BYTES; // with 0, nothing is kept
+export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyring) {
   const waiting = new Set<Promise<void>>();
   /** how many notifications were lost since the log last said so */
   let lost = 0;
@@ -45,7 +41,7 @@ export function quarantineOf({ store, keyring, clock, log, config }: QuarantineO
 
   const keep = async (entry: ToQuarantine, body: ParsedBody): Promise<void> => {
     try {
-      lose(await store.quarantine.add(entry, maxBytes));
+      lose(await store.quarantine.add(entry, config.QUARANTINE_MAX_BYTES));
       // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
       const keys = keyring.keysFor(entry.webhookId);
       if (!verifyNotification(entry.token, body, keys)) await store.quarantine.admit(entry.token);
@@ -58,9 +54,9 @@ export function quarantineOf({ store, keyring, clock, log, config }: QuarantineO
     /** Keeps a notification that was refused since no known secret explains its signature, if nothing else is wrong with it. */
     add({ token, body }: { readonly token: string; readonly body: ParsedBody }, source: string): void {
       const { text, value } = body;
-      if (maxBytes === 0) return;
+      if (config.QUARANTINE_MAX_BYTES === 0) return; // nothing is kept
       if (token.length > LONGEST_TOKEN || Buffer.byteLength(text) > LONGEST_BODY) return;
-      if (parsePayload(value).type !== 'known' || claimsRefusal(token, body)) return;
+      if (!isKind(value.event) || problemIn(value) || claimsRefusal(token, body)) return;
       if (waiting.size >= MOST_WAITING) return void lose(1);
       const kept = keep({ ...toVerified(value, text), token, source }, body);
       waiting.add(kept);

@@ -470,7 +470,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/notification/notification.test.ts: signed by another',
   },
   'bounded: a source that failed too often gets 429': {
-    change: ['failures(source) > rejectLimit', 'failures(source) > rejectLimit * 1000'],
+    change: ['failures(source) > config.REJECT_LIMIT', 'failures(source) > config.REJECT_LIMIT * 1000'],
     noticedBy: 'test/receiver/throttling.test.ts: gets 429 and Retry-After',
   },
   'bounded: what verifies is never throttled': {
@@ -487,7 +487,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/receiver/throttling.test.ts: when they differ by the port',
   },
   'bounded: no more acks wait than may': {
-    change: ['const isOverloaded = acks.waiting() >= mostWaiting;', 'const isOverloaded = false;'],
+    change: [
+      'const isOverloaded = acks.waiting() >= config.MAX_WAITING_ACKS;',
+      'const isOverloaded = false;',
+    ],
     noticedBy: 'test/receiver/answers.test.ts: when as many wait as may',
   },
   'bounded: a connection has one request under way': {

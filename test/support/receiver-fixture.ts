@@ -63,7 +63,7 @@ async function build(setup: ReceiverSetup, cleanUps: CleanUps) {
   const keyring = keyringOf({ store, clock, log, config });
   await keyring.refresh();
   const appClock = setup.clock ?? systemClock;
-  const quarantine = quarantineOf({ store, keyring, clock: appClock, log, config });
+  const quarantine = quarantineOf({ store, clock: appClock, log, config }, keyring);
   const parts = { config, store, keyring, quarantine, clock: appClock, log, observer, phase: () => phase };
   const app = createServer(createReceiver(parts)).listen(0, '127.0.0.1');
   cleanUps.push(async () => {
