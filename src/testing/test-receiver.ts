@@ -550,8 +550,7 @@ export class TestReceiver {
       this.#life.clock.leap(this.now());
       await this.#quiet();
       const due = await this.#nextDue();
-      // What is due at once is done in this moment, as the making of subscribers' events.
-      if (this.now() >= end && this.now() < Math.min(due, this.#life.clock.nextDue() ?? due)) return;
+      if (this.now() >= end && this.now() < due) return; // what is due at once is done in this moment
       const moment = Math.min(end, due, await this.#nextEvent(), this.#clock.nextDue() ?? end);
       if (moment > this.now()) rounds = 0;
       if (rounds > MOST_ALONE && due <= this.now()) throw restless(await this.reminders());

@@ -2,9 +2,11 @@ import { randomInt } from 'node:crypto';
 import type pg from 'pg';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-import { columnOf, type Db, memberOf, type Params, postgres, rowOf } from '../dialect.ts';
+
+import { columnOf, type Db, memberOf, one, type Params, postgres, rowOf } from '../dialect.ts';
 import { type DatabaseSize, type Engine, type Flaw, type StoreOptions, unavailable } from '../engine.ts';
 import { type Operate, operationsOf } from '../operations.ts';
+
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { direct, Servers } from './servers.ts';
@@ -70,8 +72,8 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
 }
 
 async function sizeOf(db: Db): Promise<DatabaseSize> {
-  const [row] = await db.all<{ size: string }>('SELECT pg_database_size(current_database()) AS size');
-  return { bytes: Number(row?.size), flaw: await openTransaction(db) };
+  const size = await one<DatabaseSize>(db, 'SELECT pg_database_size(current_database()) AS bytes');
+  return { ...size, flaw: await openTransaction(db) };
 }
 
 /** A session `a` of the server, for people: `PID 123 (psql, idle in transaction)`; and what ends it. */
@@ -79,7 +81,7 @@ export const SESSION =
   "concat('PID ', a.pid, ' (', concat_ws(', ', nullif(application_name, ''), state), ')')";
 export const END = "concat('end it, as its role or a superuser: SELECT pg_terminate_backend(', a.pid, ')')";
 
-const OPEN = `SELECT concat('A transaction of ', ${SESSION}, ' has been open for ',
+const OPEN = `SELECT 'open_transaction' AS fault, concat('A transaction of ', ${SESSION}, ' has been open for ',
     (extract(epoch FROM now() - xact_start) / 60)::int, ' min') AS text,
   concat('Vacuum removes nothing that is newer, so tables grow and claims of busy media become slower: ', ${END}, '.') AS advice
   FROM pg_stat_activity a WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
@@ -88,8 +90,7 @@ const OPEN = `SELECT concat('A transaction of ', ${SESSION}, ' has been open for
 
 /** The transaction that has been open for longest, if that is too long. @param longest an interval of PostgreSQL */
 export async function openTransaction(db: Db, longest = '5 min'): Promise<Flaw | undefined> {
-  const [open] = await db.all<Omit<Flaw, 'fault'>>(OPEN, { longest });
-  return open && { fault: 'open_transaction', ...open };
+  return (await db.all<Flaw>(OPEN, { longest }))[0];
 }
 
 /** Closes servers again that cannot be used. @param name the database, for people. @throws KitError STORE_UNUSABLE */
@@ -191,6 +192,7 @@ async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreO
   if (version === VERSION) return; // starting beside others waits for nobody
   if (version === 0 && mustExist) throw new KitError('STORE_UNUSABLE', NOTHING);
   refuseVersion(NAME, version, readOnly ? VERSION : 0);
+  // On another connection: this one would remember that there were no tables, while it waits for a process that makes them.
   await inTransaction(servers, MIGRATING, async (own) => {
     const now = await versionOf(own); // another process may have been first
     refuseVersion(NAME, now);
@@ -198,12 +200,12 @@ async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreO
     if (!schema) await own.all('CREATE SCHEMA hookkit'); // one that is there needs no right to make it
     for (const migration of migrations.slice(now))
       for (const sql of migration(postgres).split(';\n')) await own.all(sql);
-    await own.all(SET_VERSION);
+    await own.all(SET_VERSION, { version: VERSION });
     if (now === 0) for (const sql of [tuned('lanes', 0), tuned('events', 0.05)]) await own.all(sql);
   });
 }
 
-const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', '${VERSION}'), ('shape', '${SHAPE}')
+export const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', $version), ('shape', '${SHAPE}')
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
 /** Lanes come and go: they have room in their pages, and are vacuumed early. */

@@ -4,7 +4,7 @@ import { findingsOf } from '../../base/finding.ts';
 import { type Db, one } from '../dialect.ts';
 import { type Checks, judged, type Raw, type StoreSettings } from '../engine.ts';
 import { VERSION, versionProblem } from '../schema.ts';
-import { END, inTransaction, opening, openTransaction, SESSION, versionOf } from './engine.ts';
+import { END, inTransaction, opening, openTransaction, SESSION, SET_VERSION, versionOf } from './engine.ts';
 import { reasonOf } from './reasons.ts';
 import { nameOf, Servers } from './servers.ts';
 
@@ -31,7 +31,6 @@ export async function openRaw(url: string): Promise<Raw> {
   };
 }
 
-const SET_VERSION = "UPDATE meta SET value = $version WHERE name = 'version'";
 const OTHERS = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
   AND application_name LIKE 'hookkit%'`;
 
@@ -53,9 +52,11 @@ const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relna
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND coalesce(xact_start < now() - interval '1 s', true) ORDER BY xact_start LIMIT 1`;
 
+const SERVER =
+  'SELECT json_object_agg(name, setting) AS settings, pg_is_in_recovery() AS standby FROM pg_settings';
+
 /** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
-export async function* check(config: StoreSettings): Checks {
-  const { DATABASE_URL, SECRETS_KEY } = config;
+export async function* check({ DATABASE_URL, SECRETS_KEY }: StoreSettings): Checks {
   try {
     await using servers = new Servers(DATABASE_URL, 1);
     const { settings, standby, version, open } = await inTransaction(servers, 'BEGIN READ ONLY', look);
@@ -94,8 +95,6 @@ export async function* check(config: StoreSettings): Checks {
 async function look(db: Db) {
   const [lock] = await db.all<{ problem: string }>(LOCKS);
   if (lock) throw new KitError('STORE_UNAVAILABLE', lock.problem);
-  const rows = await db.all<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings');
-  const { standby } = await one<{ standby: boolean }>(db, 'SELECT pg_is_in_recovery() AS standby');
-  const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
-  return { settings, standby, version: await versionOf(db), open: await openTransaction(db) };
+  const server = await one<{ settings: Record<string, string>; standby: boolean }>(db, SERVER);
+  return { ...server, version: await versionOf(db), open: await openTransaction(db) };
 }

@@ -99,10 +99,8 @@ function poolOf(server: pg.PoolConfig, max: number | undefined, isOneOfMany: boo
     query_timeout: 30_000, // longer than the server takes to give up
     keepAlive: true,
     types,
-    verify: (client: pg.PoolClient, done: (error?: Error) => void) => {
-      look(client, isOneOfMany).then(() => done(), done);
-    },
-  } as pg.PoolConfig);
+    verify: (client, done) => void look(client, isOneOfMany).then(() => done(), done),
+  });
   // A connection that is lost while nobody uses it is replaced; while somebody does, their statement fails.
   pool.on('connect', (client) => void client.on('error', () => {}));
   pool.on('error', () => {});
