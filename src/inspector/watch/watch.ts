@@ -24,7 +24,6 @@ export const RATES = [
 ] as const;
 export type Counter = (typeof RATES)[number] | 'commit' | 'backlog' | 'busy';
 
-type Counted = Omit<Stat, 'instance'>;
 type Refused = Omit<Refusals, 'inARow' | 'rowSince'>;
 type Amount = Pick<Stat, 'count' | 'ms' | 'slowest'>;
 
@@ -38,7 +37,7 @@ const KEPT_REJECTIONS = 200;
 
 /** What was counted and is not stored yet. `counted` is by minute, kind and result; `accepted` says when the last of each webhook was. */
 const nothing = () => ({
-  counted: new Map<string, Counted>(),
+  counted: new Map<string, Stat>(),
   refused: new Map<string, Refused>(),
   accepted: new Map<string, number>(),
 });
@@ -161,7 +160,7 @@ export class Watch implements Observer {
     this.#addCounted({ minute, subscriber, kind, result, count: 1, ms, slowest: ms });
   }
 
-  #addCounted(more: Counted): void {
+  #addCounted(more: Stat): void {
     const key = `${more.minute} ${more.subscriber} ${more.kind} ${more.result}`;
     const { counted } = this.#unreported;
     const known = counted.get(key);

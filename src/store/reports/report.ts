@@ -7,7 +7,6 @@ import { newestOfWebhooks, overview } from './overview.ts';
 export interface Stat {
   /** its begin, milliseconds since the epoch */
   readonly minute: number;
-  readonly instance: string;
   /** whose run it was; empty for the handlers without a name, and for what is no run */
   readonly subscriber: string;
   /** of the event; empty where there is none */
@@ -61,7 +60,7 @@ export interface Refusals {
 export interface Report {
   /** `startedAt`: by its own clock */
   readonly instance: Pick<Instance, 'name' | 'version' | 'startedAt' | 'running' | 'kinds'>;
-  readonly stats: readonly Omit<Stat, 'instance'>[];
+  readonly stats: readonly Stat[];
   readonly refusals: readonly Refusals[];
   /** webhooks of which something was accepted meanwhile: what is in `refusals` as in a row came afterwards */
   readonly accepted?: readonly string[];
