@@ -201,11 +201,11 @@ const mapped = <V, W>(of: Readonly<Record<string, V>> = {}, fn: (value: V, name:
   Object.fromEntries(Object.entries(of).map(([name, value]) => [name, fn(value, name)]));
 
 /** When a schedule comes. @throws TypeError if `every` is no length of time */
-export function specOf(one: Schedule<never>): Spec {
-  if (!('every' in one)) return { cron: one.cron, zone: one.zone ?? 'UTC' };
-  const every = durationOf(one.every) ?? 0;
+export function specOf({ every: text = '', cron, zone = 'UTC' }: Schedule<never>): Spec {
+  if (cron !== undefined) return { cron, zone };
+  const every = durationOf(text) ?? 0;
   if (every >= 1000) return { every };
-  throw new TypeError(`every is a length of time of a second or more, as 1h or 30m, not ${shown(one.every)}`);
+  throw new TypeError(`every is a length of time of a second or more, as 1h or 30m, not ${shown(text)}`);
 }
 
 /** The schedules of an app, as the store knows them. */
@@ -276,22 +276,17 @@ export interface DeadLetter {
 }
 
 /** What runs at certain times: once in all processes, and never twice at a time. Of times that were missed, the last one runs. */
-export type Schedule<App = unknown> = Readonly<
-  | {
-      /** `1h`: at each multiple since 1970, in UTC; a second at least */
-      every: string;
-    }
-  | {
-      /** as crontab has it: `0 6 * * *` */
-      cron: string;
-      /** as `Europe/Berlin`; UTC without it */
-      zone?: string;
-    }
-> & {
+export interface Schedule<App = unknown> {
+  /** `1h`: at each multiple since 1970, in UTC; a second at least. Either this or `cron` */
+  readonly every?: string;
+  /** as crontab has it: `0 6 * * *` */
+  readonly cron?: string;
+  /** of `cron`, as `Europe/Berlin`; UTC without it */
+  readonly zone?: string;
   /** instead of HANDLER_TIMEOUT_MS */
   readonly timeoutMs?: number;
-  run: Handler<Reminder, App>;
-};
+  readonly run: Handler<Reminder, App>;
+}
 
 /** Handlers that get events of their own, and limits for them. */
 export interface Subscriber<App = unknown> {

@@ -37,9 +37,8 @@ export type Dispatchers = ReturnType<typeof together>;
 export async function dispatchersOf({ app, ...options }: DispatcherOptions) {
   const { queue } = options.store;
   const apps = appsOf(app);
-  for (const { subscriber, handlers } of apps) {
+  for (const { subscriber, handlers } of apps)
     if (subscriber) await queue.subscribe({ subscriber, kinds: sentSlotsOf(handlers) });
-  }
   await queue.schedule({ list: schedulesOf(app) });
   /** the slots that there are handlers for; one of a subscriber ends in `@NAME` */
   const kinds = apps.flatMap(({ subscriber, handlers }) =>

@@ -8,9 +8,7 @@ import { fail } from '../dispatch/outcome.ts';
 import type { ResourceState } from '../dispatch/resource-state.ts';
 
 /** A run of a handler. */
-interface Run {
-  readonly kind: string;
-}
+type Run = { readonly kind: string };
 
 /** A promise that was made while a handler ran, or by what the handler set off. */
 interface Made {
@@ -77,7 +75,8 @@ export class LeftBehind {
       this.#made.delete(promise);
       const { run, isAwaited, rejection = 'does not await what it calls:' } = made;
       if (!made.rejection && (isAwaited || !isUsersCall(made))) continue;
-      const places = framesOf(made).filter(isInUsersFiles).slice(0, MOST_PLACES);
+      // Enough to come from a client's innards to the handler, which lacks the `await`.
+      const places = framesOf(made).filter(isInUsersFiles).slice(0, 4);
       this.#found.add([`the handler of ${run.kind} ${rejection}`, ...places].join('\n'));
     }
     const found = [...this.#found];
@@ -112,9 +111,6 @@ export class LeftBehind {
     });
   }
 }
-
-/** Enough to come from a client's innards to the handler, which lacks the `await`. */
-const MOST_PLACES = 4;
 
 export const NEVER_ENDS = 'its handler still ran after twice its time-out (HANDLER_TIMEOUT_MS)';
 

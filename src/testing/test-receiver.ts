@@ -146,9 +146,7 @@ export class TestReceiver {
   }
 
   /** The time there, in milliseconds since the epoch. */
-  now(): number {
-    return this.#clock.now();
-  }
+  readonly now = (): number => this.#clock.now();
 
   /**
    * Delivers a notification: signed, to the real receiver. Each happens a second after the one before, unless `event_time` is
@@ -592,7 +590,6 @@ const toldReminder = ({ notification, status, lastError: reason }: KitEvent) =>
 
 /** Takes one out of a list. @returns whether it was there */
 function taken(list: string[], one: string): boolean {
-  const isThere = list.includes(one);
-  if (isThere) list.splice(list.indexOf(one), 1);
-  return isThere;
+  const at = list.indexOf(one);
+  return at >= 0 && list.splice(at, 1).length > 0;
 }

@@ -722,7 +722,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'subscribers: a move sets no cursor beyond the last event': {
     change: [`WHERE place > \${LAST}`, 'WHERE false'],
-    noticedBy: 'test/store/subscribers.test.ts: leaves out no notification',
+    noticedBy: 'test/store/subscribers.test.ts: leaves out no reminder, and no notification',
   },
   'subscribers: a poll that finds nothing to do is one read': {
     change: ['if (work.isBehind + work.isDue > 0)', 'if (work)'],

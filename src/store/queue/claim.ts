@@ -9,9 +9,6 @@ const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
 /** How many newer events of its resource are searched for one that makes an event late. */
 const NEWER = 100;
 
-/** More limits than any process has. */
-const MOST_LIMITS = 1_000_000;
-
 export function claimOperations(d: Dialect) {
   const freeLanes = freeing(d);
   // PostgreSQL locks the lanes, so that the statements after it read what others have committed until then.
@@ -44,6 +41,7 @@ export function claimOperations(d: Dialect) {
 
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+  const resumeClaims = "DELETE FROM meta WHERE name = 'paused' RETURNING name";
 
   return {
     /**
@@ -55,7 +53,7 @@ export function claimOperations(d: Dialect) {
       const found = new Set<string>();
       const polled = async (order: 'ASC' | 'DESC', limit: number, least = 0) => {
         // The last limit takes what a process with more of them has set aside.
-        const most = least < limits.length ? least : MOST_LIMITS;
+        const most = least < limits.length ? least : 1_000_000;
         if (limit <= 0) return;
         for (const lane of await db.all<Lane>(poll(order), { ...lease, limit, least, most }))
           found.add(lane.resource);
@@ -106,9 +104,7 @@ export function claimOperations(d: Dialect) {
     },
 
     /** Handlers start again. @returns whether handling was paused */
-    async resume(db: Db): Promise<boolean> {
-      return (await db.all("DELETE FROM meta WHERE name = 'paused' RETURNING name")).length > 0;
-    },
+    resume: async (db: Db): Promise<boolean> => (await db.all(resumeClaims)).length > 0,
   };
 }
 

@@ -78,7 +78,6 @@ export function reminderOperations(d: Dialect) {
       last_delivery_at)
     SELECT ${event.id}, $subscriber, ${event.origin}, ${event.kind}, ${ofSetter('webhook_id')}, ${ofSetter('site_id')}, ${event.resource},
       ${event.event_time}, $now, ${event.body}, $now ${event.from} WHERE true ON CONFLICT (id) DO NOTHING`;
-  const setChanged = `${set} WHERE reminders.data <> excluded.data`;
 
   /** The next time of a schedule, as a change of its reminder. */
   const next = ({ resource, data }: Scheduled, now: number) => {
@@ -90,7 +89,7 @@ export function reminderOperations(d: Dialect) {
     async schedule(db: Db, { list, ...of }: Timed & { list: readonly Scheduled[] }): Promise<void> {
       const { now } = await one<Pick<Reminder, 'now'>>(db, `SELECT ${d.now} AS now`, of);
       const changes = list.map((one) => next(one, now));
-      await db.each(setChanged, changes, of);
+      await db.each(`${set} WHERE reminders.data <> excluded.data`, changes, of);
     },
 
     /**
@@ -121,23 +120,11 @@ function eventOf(reminder: Reminder, { subscriber }: Timed) {
   const isTick = name === '';
   const eventTime = isTick ? Math.max(reminder.dueAt, lastOf(JSON.parse(data), now) ?? 0) : reminder.dueAt;
   const what = JSON.stringify([subscriber, resource, name, eventTime, setBy, replay, start]);
-  const [, of, id] = /^(media|channel|schedule):(.*)$/s.exec(resource) ?? [];
+  const [, of, about] = /^(media|channel|schedule):(.*)$/s.exec(resource) ?? [];
   const kind = isTick ? resource : 'reminder';
-  const body = {
-    event: kind,
-    ...(of && !isTick && { [`${of}_id`]: id }),
-    name: name || id,
-    data: JSON.parse(data),
-    set_at: new Date(reminder.setAt),
-    due_at: new Date(eventTime),
-  };
-  return {
-    id: ofSubscriber(eventId(eventTime, hash('sha256', what, 'buffer')), subscriber),
-    origin: isTick ? 'schedule' : 'reminder',
-    kind,
-    resource,
-    eventTime,
-    body: JSON.stringify(body),
-    setBy,
-  };
+  const ids = of && !isTick && { [`${of}_id`]: about };
+  const times = { set_at: new Date(reminder.setAt), due_at: new Date(eventTime) };
+  const body = JSON.stringify({ event: kind, ...ids, name: name || about, data: JSON.parse(data), ...times });
+  const id = ofSubscriber(eventId(eventTime, hash('sha256', what, 'buffer')), subscriber);
+  return { id, origin: isTick ? 'schedule' : 'reminder', kind, resource, eventTime, body, setBy };
 }

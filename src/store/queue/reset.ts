@@ -92,8 +92,7 @@ export function resetOperations(d: Dialect) {
     /** Ends pending and dead events for good, and forgets the reminders that they set, but for those that a lane runs. The next claim closes a lane with nothing ready. */
     async dismiss(db: Db, { events, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
       const { idle } = await lockIdle(db, events, of);
-      const how = { still, reason, now };
-      const done = await db.each<Lane & { seq: number; id: EventId }>(dismiss, idle, how);
+      const done = await db.each<{ id: EventId }>(dismiss, idle, { still, reason, now });
       await db.each(forgetReminders, done, of);
       return done.map(({ id }) => id);
     },

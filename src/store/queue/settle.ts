@@ -88,10 +88,9 @@ export function settleOperations(d: Dialect) {
       const changes = held.flatMap(({ resource, state = [] }) =>
         state.map((one) => ({ subscriber, resource, ...one })),
       );
-      const kept = changes.filter(({ value }) => value !== null);
-      const gone = changes.filter(({ value }) => value === null);
-      await db.each(setState, kept);
-      await db.each(dropState, gone, { subscriber });
+      const { kept, gone } = Object.groupBy(changes, ({ value }) => (value === null ? 'gone' : 'kept'));
+      await db.each(setState, kept ?? []);
+      await db.each(dropState, gone ?? [], { subscriber });
       const reminders = held.flatMap(
         ({ resource, seq: setBy, replays: replay, starts: start, reminders = [] }) =>
           reminders.map((one) => ({ ...one, resource, setBy, replay, start })),
@@ -119,8 +118,6 @@ export function settleOperations(d: Dialect) {
     },
 
     /** Deletes the state of a resource. A settlement under way may set it again. @returns how many names it had */
-    async deleteState(db: Db, lane: Lane & Of): Promise<number> {
-      return (await db.all(forget, lane)).length;
-    },
+    deleteState: async (db: Db, lane: Lane & Of): Promise<number> => (await db.all(forget, lane)).length,
   };
 }
