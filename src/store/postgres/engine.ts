@@ -2,11 +2,9 @@ import { randomInt } from 'node:crypto';
 import type pg from 'pg';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
-
 import { columnOf, type Db, memberOf, one, type Params, postgres, rowOf } from '../dialect.ts';
 import { type DatabaseSize, type Engine, type Flaw, type StoreOptions, unavailable } from '../engine.ts';
 import { type Operate, operationsOf } from '../operations.ts';
-
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
 import { direct, Servers } from './servers.ts';

@@ -142,14 +142,16 @@ export function connectionOn(path: string, mode: Mode): Connection {
   const transact = transactionsOn(database, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN');
   const file = identityOf(path);
   const operations: Readonly<Record<string, Operate>> = operationsOf(sqlite);
+  let synchronous = 'FULL';
   return {
     async run(requests) {
       try {
         // The next process to start would not find what was written.
         if (isWriter && identityOf(path) !== file) throw new Error(replaced(path));
         // An ack waits for the disk. A power cut may take commits of the RELAXED operations, and these run again.
-        const isRelaxed = requests.every(({ name }) => RELAXED.has(name));
-        database.pragma(`synchronous = ${isRelaxed ? 'NORMAL' : 'FULL'}`);
+        const wanted = requests.every(({ name }) => RELAXED.has(name)) ? 'NORMAL' : 'FULL';
+        if (wanted !== synchronous) database.pragma(`synchronous = ${wanted}`); // 16 µs each time
+        synchronous = wanted;
         const outputs: unknown[] = [];
         await transact(async (db) => {
           for (const { name, input } of requests) outputs.push(await operations[name]?.(db, input as never));
