@@ -44,6 +44,16 @@ async function holds<W>(happened: readonly Happening[], begin: Scenario<W>, chec
   await matrix(happened, begin, check, { ...CRASHES, crashes: 'every' });
 }
 
+/** Checks that a media is shown once it is available, and not once it is deleted. */
+async function showsUntilDeleted(begin: Scenario<ReadonlySet<string>>): Promise<void> {
+  const happened: Happening[] = [
+    ['media_available', MEDIA],
+    ['media_deleted', MEDIA],
+  ];
+  await holds(happened.slice(0, 1), begin, (_kit, shown) => expect([...shown]).toEqual(['UUhbHm6C']));
+  await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual([]));
+}
+
 test('no deleted media has a page', async () => {
   const { pages } = await pattern<{ pages(cms: object): Handlers }>('pages.ts');
   const begin = async (start: Start) => {
@@ -53,12 +63,7 @@ test('no deleted media has a page', async () => {
     await start({ handlers: () => pages({ put, remove }) });
     return shown;
   };
-  const happened: Happening[] = [
-    ['media_available', MEDIA],
-    ['media_deleted', MEDIA],
-  ];
-  await holds(happened.slice(0, 1), begin, (_kit, shown) => expect([...shown]).toEqual(['UUhbHm6C']));
-  await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual([]));
+  await showsUntilDeleted(begin);
 });
 
 test('an index that is down for an hour delays no page, and has each media in the end', async () => {
@@ -142,12 +147,7 @@ test('captions are shown once they are there, those of a deleted media never, an
     await start({ handlers: () => captions(service) });
     return shown;
   };
-  const happened: Happening[] = [
-    ['media_available', MEDIA],
-    ['media_deleted', MEDIA],
-  ];
-  await holds(happened.slice(0, 1), begin, (_kit, shown) => expect([...shown]).toEqual(['UUhbHm6C']));
-  await holds(happened, begin, (_kit, shown) => expect([...shown]).toEqual([]));
+  await showsUntilDeleted(begin);
   await using kit = await testReceiver({ handlers: captions(serviceOf(Infinity).service) });
   await kit.deliver('media_available', MEDIA);
   await kit.advance('2d');
