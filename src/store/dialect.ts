@@ -50,6 +50,13 @@ export function insert(d: Dialect, table: string, columns: string, rest = ''): s
   return `INSERT INTO ${table} (${names}) SELECT ${values} ${r.from} WHERE true ${rest}`;
 }
 
+/** Deletes what a resource has under names, of a subscriber: its state, or reminders. */
+export function dropping(d: Dialect, table: 'state' | 'reminders'): string {
+  const r = d.rows('resource text, name text');
+  const isOf = `${r.is(`${table}.resource`)} AND ${table}.name = ${r.name} AND ${table}.subscriber = $subscriber`;
+  return `DELETE FROM ${table} ${r.using} WHERE ${isOf}`;
+}
+
 /** What differs between the engines. */
 export type Dialect = typeof sqlite;
 

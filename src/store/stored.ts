@@ -80,13 +80,8 @@ export function lineOf({ starts: attempt, ...event }: Named & Partial<Pick<Store
   return { event: id, kind, resource, site, webhook, request, attempt };
 }
 
-/** A schedule of an app. */
-export interface Scheduled {
-  /** `schedule:NAME` */
-  readonly resource: string;
-  /** when it comes, as JSON: a Spec */
-  readonly data: string;
-}
+/** A schedule of an app: `resource` is `schedule:NAME`, and `data` is its Spec as JSON. */
+export type Scheduled = Readonly<Record<'resource' | 'data', string>>;
 
 /** An event as stored. Times are milliseconds since the epoch. */
 export interface StoredEvent extends Omit<VerifiedNotification, 'body'>, Of {

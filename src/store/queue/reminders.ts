@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { lastOf, nextOf } from '../../base/schedule.ts';
-import { type Db, type Dialect, one } from '../dialect.ts';
+import { type Db, type Dialect, dropping, one } from '../dialect.ts';
 import { IS_OWN, OF } from '../schema.ts';
 import { eventId, ofSubscriber, type ReminderChange, type Scheduled, type Timed } from '../stored.ts';
 import { inOrder, type Lane, opening } from './lanes.ts';
@@ -31,8 +31,7 @@ export function changingReminders(d: Dialect) {
       coalesce(${r.at}, ${d.now} + ${r.after_ms}), ${d.now}, ${r.set_by}, ${r.replay}, ${r.start}, coalesce(${r.data}, 'null') ${r.from} WHERE true
     ON CONFLICT (subscriber, resource, name) DO UPDATE SET due_at = excluded.due_at, set_at = excluded.set_at,
       set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data`;
-  const drop = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber`;
+  const drop = dropping(d, 'reminders');
   const pending = `SELECT seq, events.resource AS resource, origin, body, ${r.name} AS name FROM ${r.beside}events
     WHERE ${r.is('events.resource')} AND subscriber = $subscriber AND ${IS_OWN} AND status = 'pending'`;
   const bySeq = d.rows('seq bigint');
@@ -65,10 +64,8 @@ export function reminderOperations(d: Dialect) {
   const due = `${isDue} name <> '' ORDER BY due_at LIMIT ${WAVE}`;
   // By themselves: behind a backlog of reminders, a tick does not wait.
   const ticking = `${isDue} name = '' AND ${d.among('resource', 'lanes')}`;
-  const r = d.rows('resource text, name text, data text');
   // `+ 0`, as PostgreSQL would read all that are due for each 128 rows: 140 ms against 30, with 10,000 of them.
-  const take = `DELETE FROM reminders ${r.using} WHERE ${r.is('reminders.resource')} AND reminders.name = ${r.name}
-    AND reminders.subscriber = $subscriber AND due_at + 0 <= ${d.now} AND reminders.data = ${r.data}
+  const take = `${dropping(d, 'reminders')} AND due_at + 0 <= ${d.now}
     RETURNING ${COLUMNS.replaceAll(/\w+/g, 'reminders.$&')}, ${d.now} AS now`;
   const event = d.rows(
     'id text, origin text, kind text, resource text, event_time bigint, body text, set_by bigint',

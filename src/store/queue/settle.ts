@@ -1,4 +1,4 @@
-import { type Db, type Dialect, insert } from '../dialect.ts';
+import { type Db, type Dialect, dropping, insert } from '../dialect.ts';
 import type { Claim, DoneStep, Of, Settlement, Timed } from '../stored.ts';
 import { freeing, inOrder, type Lane, type LeasedLane, type LeaseKey, lockLanes, named } from './lanes.ts';
 import { changingReminders } from './reminders.ts';
@@ -55,9 +55,7 @@ export function settleOperations(d: Dialect) {
   const free = freeing(d);
   const toValue = 'ON CONFLICT (subscriber, resource, name) DO UPDATE SET value = excluded.value';
   const setState = insert(d, 'state', 'subscriber text, resource text, name text, value text', toValue);
-  const names = d.rows('resource text, name text');
-  const dropState = `DELETE FROM state ${names.using} WHERE ${names.is('state.resource')} AND state.name = ${names.name}
-    AND state.subscriber = $subscriber`;
+  const dropState = dropping(d, 'state');
   const { change } = changingReminders(d);
   const step = 'event bigint, name text, result text';
   const addStep = insert(d, 'steps', step, 'ON CONFLICT (event, name) DO NOTHING');
