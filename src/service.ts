@@ -8,6 +8,7 @@ import { keepAdmitting } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { keyringOf } from './receiver/keyring.ts';
 import { quarantineOf } from './receiver/quarantine.ts';
+import { withReconcile } from './reconcile/index.ts';
 import type { EventStore } from './store/event-store.ts';
 import { keepFor } from './store/queue/prune.ts';
 
@@ -46,7 +47,8 @@ export async function startService(options: ServiceOptions) {
   const opened = await openApp(app, parts);
   ends.defer(() => opened.close()); // after the last handler
   const pages = await appPages(opened);
-  const dispatcher = await dispatchersOf({ ...parts, app: opened, random: Math.random });
+  const complete = { ...opened, ...withReconcile(opened, parts) };
+  const dispatcher = await dispatchersOf({ ...parts, app: complete, random: Math.random });
   // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
   const { kinds, running, came, wake } = dispatcher;
   if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running }));

@@ -18,7 +18,14 @@ interface OptionalRoom {
 
 const CHECK = { 'cli/events/index.ts': /^.*addCheck.*\n/gm };
 
+const RECONCILE = /^import .*withReconcile.*\n|, \.\.\.withReconcile\(.*?\)/gm;
+
 const rooms: readonly OptionalRoom[] = [
+  {
+    room: 'reconcile',
+    folders: ['reconcile'],
+    mounts: { 'service.ts': RECONCILE, 'testing/life.ts': RECONCILE },
+  },
   {
     room: 'inspector',
     folders: ['inspector', 'cli/status.ts'],

@@ -141,7 +141,8 @@ async function composed(flags: Flags) {
   const received = { ...toVerified(read.value, read.text), receivedAt: systemClock.now(), seq: 0 };
   const subscriber = options.subscriberNamed(flags.subscriber);
   const id = ofSubscriber(received.id, subscriber) as EventId;
-  return { ...received, id, subscriber, origin: 'notification' as const, state: [], reminders: [] };
+  const facts = { origin: 'notification', repeats: undefined, state: [], reminders: [] } as const;
+  return { ...received, id, subscriber, ...facts };
 }
 
 /** An event of the database, with what is stored for its media or channel. */

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { durationOf } from '../base/duration.ts';
 import type { Spec } from '../base/schedule.ts';
 import { shown } from '../base/thrown.ts';
-import type { Origin, Slot } from '../notification/kinds.ts';
+import type { Kind, Origin, Slot } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { ofSubscriber } from '../store/stored.ts';
@@ -35,6 +35,11 @@ export interface HandlerContext<App = unknown> {
    * did. It stays the same at every attempt.
    */
   readonly late: boolean;
+  /**
+   * The id of the event that `reconcile` recorded in the place of this notification, which has come after all: it is the first of this
+   * kind and media or channel after that event. Undefined for all others.
+   */
+  readonly repeats: string | undefined;
   readonly receivedAt: Date;
   /** The time, in milliseconds since the epoch: the machine's, but virtual in tests and in `events check`. */
   now(): number;
@@ -288,6 +293,31 @@ export interface Schedule<App = unknown> {
   readonly run: Handler<Reminder, App>;
 }
 
+/** What should have come: a notification of its kind, without the id of a webhook. */
+export type ExpectedNotification = {
+  [K in Kind]: Omit<NotificationOf<K>, 'webhook_id' | 'event_time'> & { readonly event_time: string | Date };
+}[Kind];
+
+/** How what never came is found, and recorded in its place. Lengths of time are as `1h`. */
+export interface Reconcile<App = unknown> {
+  /** how often; `1h` without it */
+  readonly every?: string;
+  /** what is younger may be on its way still; `15m` without it */
+  readonly after?: string;
+  /** how far a pass looks back beyond the start of the one before, and the first pass beyond now; `2d` without it */
+  readonly lookback?: string;
+  /** of more that are missing in one pass, none is recorded; 1000 without it */
+  readonly most?: number;
+  /**
+   * Yields what should have come since a time, in any order, as the provider's API or your own database has it. Of each media or channel and
+   * kind the newest is enough.
+   */
+  expected(
+    since: Date,
+    ctx: { readonly app: App; readonly log: Logger; readonly signal: AbortSignal },
+  ): AsyncIterable<ExpectedNotification>;
+}
+
 /** Handlers that get events of their own, and limits for them. */
 export interface Subscriber<App = unknown> {
   readonly handlers: Handlers<App>;
@@ -320,6 +350,8 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   readonly subscribers?: Readonly<Record<string, Subscriber<App>>> | undefined;
   /** What runs at certain times, by name, as those of subscribers. Its `ctx.state` is of the schedule. */
   readonly schedule?: Readonly<Record<string, Schedule<App>>> | undefined;
+  /** Finds what never came, as the schedule `reconcile`. Each pass is done by one process. */
+  readonly reconcile?: Reconcile<App> | undefined;
   /**
    * How many handlers of a kind run at once in one process, as where they call a service that allows so many; or of several kinds
    * together, under any name: `{ track_created: 2, cms: { kinds: ['media_available', 'media_updated'], most: 4 } }`. Other kinds do not wait

@@ -63,7 +63,7 @@ export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tel
 type Exported = { readonly [name in 'app' | 'handlers']?: unknown };
 
 const OWN = ['handlers', 'limits'];
-const MEMBERS = ['settings', 'start', 'subscribers', 'schedule', 'routes', 'onDead', ...OWN];
+const MEMBERS = ['settings', 'start', 'subscribers', 'schedule', 'reconcile', 'routes', 'onDead', ...OWN];
 const A_NAME =
   'a name has 1 to 40 lowercase letters, digits and hyphens, begins with a letter, and is not main or all';
 

@@ -12,7 +12,7 @@ import { runStateOf } from './resource-state.ts';
 
 /** Handlers, and what they share. */
 export interface RunningApp
-  extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'schedule' | 'limits' | 'onDead'> {
+  extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'schedule' | 'reconcile' | 'limits' | 'onDead'> {
   /** whose handlers these are; without it, those without a name */
   readonly subscriber?: string | undefined;
   /** the value of `ctx.app` */
@@ -73,6 +73,7 @@ export async function runHandler(start: Start, options: RunOptions): Promise<Run
     replay: event.replays > 0,
     origin: event.origin,
     late: event.late,
+    repeats: event.repeats,
     receivedAt: new Date(event.receivedAt),
     now: () => clock.now(),
     signal: abort.signal,

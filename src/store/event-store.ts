@@ -7,6 +7,8 @@ import type { Secrets } from './secrets/vault.ts';
 
 export type * from './queue/lists/types.ts';
 export type { Queue, Recorded } from './queue/queue.ts';
+export type { Change } from './reports/audit.ts';
+export type { Pass } from './reports/last-pass.ts';
 export type { Overview } from './reports/overview.ts';
 export type { Alerts, Instance, Refusals, Report, SeenFault, Stat, Sum } from './reports/report.ts';
 export type { Secrets } from './secrets/vault.ts';
@@ -38,5 +40,5 @@ export function storeOn(engine: Engine, secrets: Secrets, options: StoreOptions)
   const queue = queueOn(engine, reader.queue, options);
   const quarantine = quarantineOn(engine, queue, options.clock);
   const reports = { ...reader.reports, ...callsOf(reportOperations, engine.write) };
-  return { ...reader, queue, quarantine, secrets, reports, busy: engine.busy };
+  return { ...reader, queue, quarantine, secrets, reports, busy: engine.busy, compact: engine.compact };
 }

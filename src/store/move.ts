@@ -32,6 +32,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   quarantine: ['seq'],
   stats: ['minute', 'instance', 'subscriber', 'kind', 'result'],
   refusals: ['reason', 'webhook_id', 'network'],
+  audit: ['seq'],
   meta: ['name'],
 };
 

@@ -17,7 +17,7 @@ export const operationsOf = (d: Dialect) => ({
   ...reportOperations(d),
   // The queries of lists. They delay no writes.
   ...eventReads(d),
-  ...quarantineReads(),
+  ...quarantineReads(d),
   ...secretReads(),
   ...reportReads(d),
 });

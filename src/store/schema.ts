@@ -67,6 +67,7 @@ CREATE INDEX events_dead ON events (seq) WHERE status = 'dead';
 CREATE INDEX events_failed ON events (seq) WHERE waiting = 'failed';
 CREATE INDEX events_suspect ON events (subscriber, next_at) WHERE crashes >= 2 AND status = 'pending';
 CREATE INDEX events_own ON events (subscriber, resource) WHERE ${IS_OWN} AND status = 'pending';
+CREATE INDEX events_reconciled ON events (subscriber, resource, kind, seq) WHERE origin = 'reconciled';
 CREATE INDEX events_full ON events (ended_at) WHERE ended_at IS NOT NULL AND body IS NOT NULL AND status <> 'dead';
 CREATE TABLE lanes (
   subscriber text ${d.bytes} NOT NULL DEFAULT '', resource text ${d.bytes} NOT NULL, ready_at bigint NOT NULL,
@@ -111,6 +112,8 @@ CREATE TABLE refusals (
   reason text NOT NULL, webhook_id text ${d.bytes} NOT NULL, network text NOT NULL,
   first_at bigint NOT NULL, last_at bigint NOT NULL, count bigint NOT NULL, in_a_row bigint NOT NULL, row_since bigint,
   PRIMARY KEY (reason, webhook_id, network));
+CREATE TABLE audit (
+  seq ${d.serial}, at bigint NOT NULL, what text NOT NULL, filters text NOT NULL, who text NOT NULL, changed bigint);
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,
 ];
 

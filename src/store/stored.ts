@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Origin } from '../notification/kinds.ts';
 
 declare const brand: unique symbol;
@@ -34,6 +35,9 @@ export const isSubscriber = (text: string) => /^(?!(main|all)$)[a-z][a-z0-9-]{0,
 export const ofSubscriber = (name: string, subscriber: string) =>
   subscriber ? `${name}@${subscriber}` : name;
 
+/** What stays of the name of a resource, as `media:ID`, or of a site once it is erased: what comes of it again is recognised by that. */
+export const erasedName = (name: string) => `erased:${hash('sha256', name)}`;
+
 /** Whose event it is, by its id. */
 export const subscriberOf = (id: string): string => id.split('@')[1] ?? '';
 
@@ -50,8 +54,8 @@ export type Status = (typeof STATUSES)[number];
  */
 export const WAITING = ['asked', 'failed'] as const;
 
-/** The name of a resource as lists show it: `media:ID`, `channel:ID`, `schedule:NAME`, or `event:ID` for an event that belongs to none. */
-export const RESOURCE = /^(media|channel|event|schedule):./s;
+/** The name of a resource as lists show it: `media:ID`, `channel:ID`, `schedule:NAME`, `event:ID` of an event that belongs to none, `erased:DIGEST`. */
+export const RESOURCE = /^(media|channel|event|schedule|erased):./s;
 
 /** What an event is known by. */
 export interface Named {
@@ -109,13 +113,15 @@ export interface StoredEvent extends Omit<VerifiedNotification, 'body'>, Of {
   readonly endedAt: number | undefined;
   /** a newer event of its resource was handled before this one first ran; undefined before that */
   readonly late: boolean | undefined;
+  /** the reconciled event that this notification repeats */
+  readonly repeats: EventId | undefined;
 }
 
 /** An event leased to one owner, to be handled now. */
 export interface Claim
   extends Named,
     Of,
-    Pick<StoredEvent, 'seq' | 'origin' | 'receivedAt' | 'starts' | 'attempts' | 'replays'> {
+    Pick<StoredEvent, 'seq' | 'origin' | 'receivedAt' | 'starts' | 'attempts' | 'replays' | 'repeats'> {
   /** the name of the lease: no other claim ever has it. `starts` counts this start, `attempts` does not yet */
   readonly lease: string;
   /** empty if retention has removed it */

@@ -11,6 +11,7 @@ import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
 import { createReceiver } from '../receiver/app.ts';
 import { keyringOf } from '../receiver/keyring.ts';
+import { withReconcile } from '../reconcile/index.ts';
 import type { EventStore, Queue } from '../store/event-store.ts';
 import { ofSubscriber } from '../store/stored.ts';
 import { LeftBehind } from './left-behind.ts';
@@ -99,7 +100,8 @@ export class Life {
     this.#opened.defer(() => opened.close());
     const pages = await appPages(opened);
     const limit = (giveUp: () => void) => after(2 * config.HANDLER_TIMEOUT_MS, giveUp);
-    const app = wrapApp(opened, (handler, kind) => {
+    const complete = { ...opened, ...withReconcile(opened, parts) };
+    const app = wrapApp(complete, (handler, kind) => {
       const watched = this.leftBehind.of(handler, kind, isCheck ? limit : undefined);
       return (event, ctx) =>
         this.#during('handlers', async () => {

@@ -38,7 +38,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^UPDATE lanes SET\s+lease = r/, 'events_ready lanes_pkey meta_pkey'],
   [
     /^SELECT\s+events.seq AS seq, id, subscriber, origin, kind, events.resource/,
-    'events_handled events_pkey',
+    'events_handled events_other events_pkey events_ready events_reconciled',
   ],
   [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET\s+lease = NULL/, 'events_ready lanes_pkey'],

@@ -14,6 +14,9 @@ import { quarantineReads } from './lists/entries.ts';
 type Entry = ToQuarantine &
   Pick<Quarantined, 'receivedAt'> & { readonly network: string; readonly bytes: number };
 
+/** Of which webhook, media or channel, or site entries claim to be; an absent member does not restrict. */
+type Claimed = Partial<Readonly<Record<'webhook' | 'resource' | 'site', string | undefined>>>;
+
 /** How many entries are dropped in one commit. */
 const DROPPED = 500;
 
@@ -34,7 +37,9 @@ export function quarantineOperations(d: Dialect) {
   const takeOut = `DELETE FROM quarantine WHERE digest = $digest
     RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`;
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
-    WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before ORDER BY seq LIMIT ${DROPPED}) RETURNING seq`;
+    WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before
+      AND resource = coalesce($resource, resource) AND site_id = coalesce($site, site_id)
+    ORDER BY seq LIMIT ${DROPPED}) RETURNING seq`;
 
   return {
     /** Keeps entries, each once. */
@@ -52,8 +57,8 @@ export function quarantineOperations(d: Dialect) {
       await db.all(addLost, { n: String(n) });
     },
 
-    /** Removes the oldest entries of a webhook, or of all, that came before a time. @returns how many */
-    async drop(db: Db, which: { readonly before: number; readonly webhook?: string | undefined }) {
+    /** Removes the oldest entries that came before a time: of a webhook, resource or site, or of all. @returns how many */
+    async drop(db: Db, which: { readonly before: number } & Claimed) {
       return (await db.all(drop, which)).length;
     },
 

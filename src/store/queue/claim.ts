@@ -3,6 +3,7 @@ import { slotOf } from '../../notification/kinds.ts';
 import type { Db, Dialect } from '../dialect.ts';
 import type { Claim, ClaimRequest, Pause, StateValue, Timed } from '../stored.ts';
 import { firstReady, freeing, inOrder, isLane, type Lane, type LeaseKey, lockLanes, named } from './lanes.ts';
+import { repeatsOf } from './lists/search.ts';
 
 const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
 
@@ -27,7 +28,7 @@ export function claimOperations(d: Dialect) {
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
     WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
   const read = `SELECT events.seq AS seq, id, subscriber, origin, kind, events.resource AS resource, site_id, webhook_id, request, received_at, body,
-    starts + 1 AS starts, attempts, replays, asked_at, ${r.lease} AS lease, ${late}
+    starts + 1 AS starts, attempts, replays, asked_at, ${r.lease} AS lease, ${late}, ${repeatsOf('events')}
     FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
   const keepLate = `UPDATE lanes SET late = 1 ${r.from} WHERE ${isLane(r)}`;
   const left = `SELECT state.resource AS resource, name, value FROM ${r.beside}state

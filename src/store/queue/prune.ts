@@ -14,6 +14,14 @@ export interface Pruning {
   readonly among?: readonly number[] | undefined;
 }
 
+/** Statements that delete the attempts and steps of events. */
+export function forgettingRuns(d: Dialect): string[] {
+  const r = d.rows('seq bigint');
+  return ['attempts', 'steps'].map(
+    (table) => `DELETE FROM ${table} ${r.using} WHERE ${r.is(`${table}.event`, 'seq')}`,
+  );
+}
+
 export function pruneOperations(d: Dialect) {
   // A subscriber may not have been given it yet; it holds nothing back for longer than 30 days.
   const isGiven = `(events.subscriber <> '' OR ended_at < $now - ${HELD_BACK_MS}
@@ -23,9 +31,7 @@ export function pruneOperations(d: Dialect) {
   const bySeq = d.rows('seq bigint');
   const empty = `UPDATE events SET body = NULL ${bySeq.from} WHERE ${bySeq.is('events.seq')} AND ${isPrunable}
     RETURNING events.seq`;
-  const forget = ['attempts', 'steps'].map(
-    (table) => `DELETE FROM ${table} ${bySeq.using} WHERE ${bySeq.is(`${table}.event`, 'seq')}`,
-  );
+  const forget = forgettingRuns(d);
   return {
     /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */
     async prune(db: Db, { among, ...which }: Pruning & { readonly now: number }) {

@@ -2,13 +2,15 @@ import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine, type StoreOptions } from '../engine.ts';
 import { gathered } from '../gathered.ts';
-import type { BulkOptions, Claim, ReplayOptions, Settlement, VerifiedNotification } from '../stored.ts';
+import type { BulkOptions, Claim, EventId, ReplayOptions, Settlement } from '../stored.ts';
 import { claimOperations } from './claim.ts';
+import { eraseOperations } from './erase.ts';
 import { fanOutOperations } from './fan-out.ts';
+import { named } from './lanes.ts';
 import { eventReads } from './lists/events.ts';
 import type { EventFilter } from './lists/types.ts';
 import { pruneOperations } from './prune.ts';
-import { type Arrival, recordOperations } from './record.ts';
+import { type Arrival, type Recordable, recordOperations } from './record.ts';
 import { reminderOperations } from './reminders.ts';
 import { type Chosen, type Held, HOLD_MS, resetOperations, WAVE } from './reset.ts';
 import { type Settling, settleOperations } from './settle.ts';
@@ -23,12 +25,13 @@ export const queueOperations = (d: Dialect) => ({
   ...resetOperations(d),
   ...fanOutOperations(d),
   ...pruneOperations(d),
+  ...eraseOperations(d),
   ...reminderOperations(d),
 });
 
 export interface Recorded {
   readonly status: 'accepted' | 'duplicate';
-  readonly id: VerifiedNotification['id'];
+  readonly id: EventId;
 }
 
 export type QueueReader = ReturnType<typeof queueReaderOn>;
@@ -171,8 +174,8 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     /** This process has recorded a new event in another way than by `record`. */
     tellRecorded: () => tellRecorded(),
 
-    /** Records a verified notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
-    async record(notification: VerifiedNotification, receivedAt = clock.now()): Promise<Recorded> {
+    /** Records a notification, or adds to the deliveries of the event that it repeats. What comes together shares a commit. */
+    async record(notification: Recordable, receivedAt = clock.now()): Promise<Recorded> {
       const isNew = await record({ ...notification, receivedAt, deliveries: 1 });
       if (isNew) tellRecorded();
       return { status: isNew ? 'accepted' : 'duplicate', id: notification.id };
@@ -234,6 +237,31 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
       await calls.recover({ subscriber, held: [], maxAttempts: Infinity }); // as nobody else ends what a process ran that crashed
       const { events } = await dismiss({ subscriber, status: 'pending' }, 'its subscriber was removed');
       return wasThere || events > 0 ? events : undefined;
+    },
+
+    /**
+     * Erases the events of a resource, or those of a site with all others of their resources, and what these have left. What handlers run is
+     * left, and so are resources that also have events of other sites.
+     * @returns how many, of how many resources a handler runs, and the names of those with other sites
+     */
+    async erase(
+      { resource, site }: Pick<EventFilter, 'resource' | 'site'>,
+      onStep = (_events: number) => {},
+    ) {
+      const sum = { events: 0, running: 0, shared: new Set<string>() };
+      for await (const found of matching({ resource, site }, await reader.subscriberNames())) {
+        const lanes = named(found.events.map((event) => event.resource));
+        const others = site === undefined ? [] : await reader.ofOtherSites({ lanes, site });
+        for (const other of others) sum.shared.add(other);
+        const own = lanes.filter((lane) => !others.includes(lane.resource));
+        for (let hasMore = true; hasMore; onStep(sum.events)) {
+          const step = await calls.erase({ subscriber: found.subscriber, lanes: own });
+          sum.events += step.events;
+          hasMore = step.hasMore;
+          if (!hasMore) sum.running += step.running;
+        }
+      }
+      return sum;
     },
 
     /** Resolves once a small write has committed that takes the table locks of an ack. What comes together shares it. */

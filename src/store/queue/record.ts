@@ -2,8 +2,11 @@ import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { StoredEvent, VerifiedNotification } from '../stored.ts';
 import { inOrder, opening } from './lanes.ts';
 
-/** A notification that arrives: it came more than once where it waited in quarantine. */
-export type Arrival = VerifiedNotification & Pick<StoredEvent, 'receivedAt' | 'deliveries'>;
+/** Something to record. Without an origin, the provider has sent it. */
+export type Recordable = VerifiedNotification & Partial<Pick<StoredEvent, 'origin'>>;
+
+/** What arrives: it came more than once where it waited in quarantine. */
+export type Arrival = Recordable & Pick<StoredEvent, 'receivedAt' | 'deliveries'>;
 
 /** On PostgreSQL, a transaction that inserts events holds an advisory lock: its key is PLACES << 48 | the last seq before them. */
 export const PLACES = 0x686b;
@@ -18,8 +21,8 @@ export function recordOperations(d: Dialect) {
   const add = insert(
     d,
     'events',
-    'id text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, body text, ' +
-      'request text, deliveries int, last_delivery_at bigint',
+    'id text, origin text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, ' +
+      'body text, request text, deliveries int, last_delivery_at bigint',
     `ON CONFLICT (id) DO NOTHING ${d.changed('id')}`,
   );
   const open = opening(d);
@@ -49,7 +52,7 @@ export function recordOperations(d: Dialect) {
     async record(db: Db, { list }: { readonly list: readonly Arrival[] }): Promise<boolean[]> {
       // A reader (`lastSeq`) stops at the lowest seq of these locks: events with a higher one may still commit.
       if (cursorLock) await db.all(cursorLock);
-      const rows = list.map((one) => ({ ...one, lastDeliveryAt: one.receivedAt }));
+      const rows = list.map((one) => ({ origin: 'notification', ...one, lastDeliveryAt: one.receivedAt }));
       const inserted = await db.each<{ id: string }>(add, inOrder(rows, 'id'));
       const fresh = new Set(inserted.map(({ id }) => id));
       const isNew = list.map(({ id }) => fresh.delete(id));

@@ -71,10 +71,10 @@ type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & {
 const NEAR = 4000;
 const REACH = 20_000;
 const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
-  FROM (SELECT webhook_id, received_at, subscriber FROM events WHERE seq > (SELECT max(seq) FROM events) - ${REACH} AND NOT ${IS_OWN}
+  FROM (SELECT webhook_id, received_at, subscriber FROM events WHERE seq > (SELECT max(seq) FROM events) - ${REACH} AND origin = 'notification'
     ORDER BY seq DESC LIMIT ${NEAR}) e WHERE subscriber = '' GROUP BY webhook_id`;
 
-/** When the newest event of each webhook was received, but for reminders and ticks. Only the newest 4,000 events count. */
+/** When the newest notification of each webhook was received. Only the newest 4,000 count. */
 export const newestOfWebhooks = (db: Db) =>
   db.all<{ webhookId: string; receivedAt: number }>(newestByWebhook);
 

@@ -1,6 +1,8 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import { inOrder } from '../queue/lanes.ts';
+import { auditOperations, changes } from './audit.ts';
 import { channels } from './channels.ts';
+import { lastPass } from './last-pass.ts';
 import { newestOfWebhooks, overview } from './overview.ts';
 
 /** How often a process came to a result in a minute. */
@@ -125,6 +127,8 @@ export function reportOperations(d: Dialect) {
   const lockAlerts = d.lock('meta', 'name', `value, ${d.now} AS now`);
   const endRows = `UPDATE refusals SET in_a_row = 0, row_since = NULL WHERE in_a_row > 0 AND ${d.among('webhook_id', 'accepted')}`;
   return {
+    ...auditOperations(),
+
     /** Adds the counts of a process, notes when it was last seen, and deletes rows that are too old. */
     async report(db: Db, report: Report & { readonly now: number }): Promise<void> {
       const { instance, stats, refusals, accepted = [], now } = report;
@@ -192,6 +196,8 @@ export function reportReads(d: Dialect) {
     overview,
     newestOfWebhooks,
     channels,
+    changes,
+    lastPass,
 
     /** Sums of what all processes have stored since a time, by minutes or kinds. */
     stats: (db: Db, { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' }) =>

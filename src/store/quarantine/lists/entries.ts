@@ -1,4 +1,5 @@
-import { type Db, one } from '../../dialect.ts';
+import { type Db, type Dialect, one } from '../../dialect.ts';
+import type { Expected } from '../../queue/lists/types.ts';
 import { IS_OURS } from '../../schema.ts';
 import type { Quarantined } from '../../stored.ts';
 
@@ -25,7 +26,7 @@ export type WaitingWebhook = Pick<Quarantined, 'webhookId'> &
 const PAGE = 500;
 
 /** The lists of the quarantine. */
-export function quarantineReads() {
+export function quarantineReads(d: Dialect) {
   const columns =
     'id, kind, webhook_id, site_id, resource, event_time, received_at, body, source, deliveries';
   const newestFirst = `SELECT ${columns} FROM quarantine ORDER BY seq DESC LIMIT $newest`;
@@ -37,6 +38,8 @@ export function quarantineReads() {
     `SELECT ${names}, sum(bytes) AS bytes FROM quarantine GROUP BY ${column} HAVING sum(bytes) >= $least`;
   const shares = `${sharesBy('network', 'network, NULL AS webhook_id')}
     UNION ALL ${sharesBy('webhook_id', 'NULL, webhook_id')} ORDER BY bytes DESC`;
+
+  const claiming = `SELECT kind, resource, event_time FROM quarantine WHERE ${d.among('resource', 'resources')}`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
   const size = async (db: Db, { webhook }: { webhook?: string | undefined } = {}): Promise<number> => {
@@ -53,6 +56,15 @@ export function quarantineReads() {
       const where = `seq > $after AND ${whose(webhook)}`;
       const sql = `SELECT seq, token, ${columns} FROM quarantine WHERE ${where} ORDER BY seq LIMIT $limit`;
       return db.all<Quarantined>(sql, { webhook, after, limit });
+    },
+
+    /** How many of some expected notifications entries claim to be. One look at all entries: no index has their resources. */
+    async waitingOf(db: Db, { list }: { readonly list: readonly Expected[] }): Promise<number> {
+      const resources = list.map(({ resource }) => resource);
+      const entries = await db.all<Expected>(claiming, { resources });
+      const waits = ({ kind, resource, eventTime }: Expected) =>
+        entries.some((one) => one.kind === kind && one.resource === resource && one.eventTime >= eventTime);
+      return list.filter(waits).length;
     },
 
     /** The bytes of all entries, of those of webhooks with a stored secret, and of networks and webhooks with `least`: the largest first. */

@@ -2,9 +2,33 @@ import { KitError } from '../../../base/errors.ts';
 import { TOLD } from '../../../notification/kinds.ts';
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
 import { IS_OWN, READY } from '../../schema.ts';
-import { type EventId, type StoredEvent, subscriberOf } from '../../stored.ts';
+import { type EventId, erasedName, type StoredEvent, subscriberOf } from '../../stored.ts';
+import type { Lane } from '../lanes.ts';
 import { PLACES } from '../record.ts';
-import type { EventFilter, Receipt, Received, Stretch, Subscriber } from './types.ts';
+import type { EventFilter, Expected, Receipt, Received, Stretch, Subscriber } from './types.ts';
+
+/** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
+export const INDEXED = [
+  'handled_at IS NOT NULL',
+  `handled_at IS NULL AND NOT (${READY})`,
+  `${READY} AND handled_at IS NULL`,
+];
+
+/**
+ * Of a notification: the id of the reconciled event that it repeats, being the first of its kind and resource after that one. There are
+ * few reconciled events, and they have an index. @param e the name of the events in the query
+ */
+export function repeatsOf(e: string): string {
+  const isAlike = (o: string) => `${o}.subscriber = ${e}.subscriber AND ${o}.resource = ${e}.resource
+    AND ${o}.kind = ${e}.kind AND ${o}.seq < ${e}.seq`;
+  const between = INDEXED.map(
+    (which) => `SELECT 1 FROM events n
+      WHERE ${isAlike('n')} AND n.seq > p.seq AND n.origin = 'notification' AND ${which}`,
+  );
+  return `CASE WHEN ${e}.origin = 'notification' THEN (SELECT p.id FROM events p
+    WHERE ${isAlike('p')} AND p.origin = 'reconciled' AND (SELECT 1 FROM (${between.join(' UNION ALL ')}) b LIMIT 1) IS NULL
+    ORDER BY p.seq DESC LIMIT 1) END AS repeats`;
+}
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
 export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
@@ -12,7 +36,7 @@ export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.webhook_i
   CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
   CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
   CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at,
-  CASE WHEN l.lease IS NULL THEN e.late ELSE coalesce(e.late, l.late, 0) END AS late`;
+  CASE WHEN l.lease IS NULL THEN e.late ELSE coalesce(e.late, l.late, 0) END AS late, ${repeatsOf('e')}`;
 
 /** The lanes that run events. */
 export const LANES =
@@ -39,13 +63,6 @@ export interface Search {
   readonly order?: 'newest' | 'oldest' | undefined;
 }
 
-/** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
-const INDEXED = [
-  'handled_at IS NOT NULL',
-  `handled_at IS NULL AND NOT (${READY})`,
-  `${READY} AND handled_at IS NULL`,
-];
-
 /** All whose events are there, those that were removed too: '' for the handlers without a name first. */
 export const subscriberNames = async (db: Db): Promise<string[]> => {
   const rows = await db.all<{ name: string }>('SELECT name FROM subscribers ORDER BY name');
@@ -56,6 +73,20 @@ export function searchReads(d: Dialect) {
   const tally = `count(*) AS events, count(CASE WHEN ${READY} THEN 1 END) AS under_way,
     count(CASE WHEN body IS NOT NULL AND NOT (${READY}) THEN 1 END) AS replayable,
     count(CASE WHEN status IN ('pending', 'dead') AND l.lease IS NULL THEN 1 END) AS dismissible`;
+
+  const expected = d.rows('at int, kind text, resource text, erased text, event_time bigint');
+  const isNone = INDEXED.map(
+    (
+      which,
+    ) => `(SELECT seq FROM events WHERE subscriber = '' AND resource IN (${expected.resource}, ${expected.erased})
+      AND event_time >= ${expected.event_time} AND kind = ${expected.kind} AND ${which} LIMIT 1) IS NULL`,
+  );
+  const missing = `SELECT ${expected.at} AS at ${expected.from} WHERE ${isNone.join(' AND ')}`;
+  const lane = d.rows('resource text');
+  const ofOtherSites = INDEXED.map(
+    (which) => `SELECT DISTINCT events.resource AS resource FROM ${lane.beside}events
+      WHERE ${lane.is('events.resource')} AND subscriber = '' AND site_id NOT IN ($site, '') AND ${which}`,
+  ).join(' UNION ALL ');
 
   const receiptBefore = 'SELECT seq, received_at FROM events WHERE seq < $seq ORDER BY seq DESC LIMIT 1';
   const firstSince = `SELECT min(seq) AS seq FROM (SELECT seq, received_at FROM events WHERE seq < $seq
@@ -149,6 +180,22 @@ export function searchReads(d: Dialect) {
       const list = rows.flatMap(({ matches, ...row }): Received[] => (matches === 1 ? [row] : []));
       const last: Receipt | undefined = rows.at(-1);
       return { list, last, next: rows.length === limit ? last?.seq : undefined };
+    },
+
+    /** Of some kinds of resources, those of which no event has come that is as new: each is looked up by its name, and by what stays of an erased one. */
+    missing: (db: Db, { list }: { readonly list: readonly Expected[] }) =>
+      db.each<{ readonly at: number }>(
+        missing,
+        list.map((one, at) => ({ ...one, at, erased: erasedName(one.resource) })),
+      ),
+
+    /** Of some resources, those that also have events of other sites. */
+    ofOtherSites: async (
+      db: Db,
+      { lanes, site }: { readonly lanes: readonly Lane[]; readonly site: string },
+    ) => {
+      const rows = await db.each<Lane>(ofOtherSites, lanes, { site });
+      return [...new Set(rows.map(({ resource }) => resource))];
     },
 
     receiptBefore: async (db: Db, place: { readonly seq: number }) =>

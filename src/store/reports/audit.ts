@@ -1,0 +1,61 @@
+import { type Db, one } from '../dialect.ts';
+import type { Calls } from '../engine.ts';
+import { erasedName } from '../stored.ts';
+
+/** What somebody changed by a command or on a page. Times are milliseconds since the epoch. */
+export interface Change {
+  readonly seq: number;
+  readonly at: number;
+  /** the command, or that of the same name */
+  readonly what: string;
+  /** what was meant, as JSON: ids that were erased are digests */
+  readonly filters: string;
+  /** who they say they are */
+  readonly who: string;
+  /** how many it changed; undefined while it is under way, or if it did not come to its end */
+  readonly changed: number | undefined;
+}
+
+/** How long changes stay. */
+const KEPT_MS = 365 * 86_400_000;
+
+export function auditOperations() {
+  const add = `INSERT INTO audit (at, what, filters, who) VALUES ($now, $what, $filters, $who) RETURNING seq`;
+  const hide = `UPDATE audit SET filters = replace(filters, $name, $erased) WHERE filters <> replace(filters, $name, $erased)`;
+  return {
+    /** Notes a change that begins, and forgets those of more than a year ago. @returns its seq */
+    async changeBegan(db: Db, change: Pick<Change, 'what' | 'filters' | 'who'> & { readonly now: number }) {
+      await db.all('DELETE FROM audit WHERE at < $before', { before: change.now - KEPT_MS });
+      return one<Pick<Change, 'seq'>>(db, add, change);
+    },
+
+    changeEnded: (db: Db, change: Pick<Change, 'seq' | 'changed'>) =>
+      db.all('UPDATE audit SET changed = $changed WHERE seq = $seq', change),
+
+    /** Puts the digest of a resource or site in the place of its name, with and without `media:` or `channel:` before it. */
+    async hideErased(db: Db, { name }: { readonly name: string }): Promise<void> {
+      for (const text of new Set([name, name.replace(/^(media|channel|site):/, '')]))
+        await db.all(hide, { name: JSON.stringify(text), erased: JSON.stringify(erasedName(name)) });
+    },
+  };
+}
+
+/** Changes, the last one first, before a seq. */
+export const changes = (
+  db: Db,
+  { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
+) =>
+  db.all<Change>('SELECT * FROM audit WHERE seq < $before ORDER BY seq DESC LIMIT $limit', { before, limit });
+
+/** Makes a change, and notes who made it: what is meant at first, and how many it changed at its end. */
+export async function audited<T>(
+  { reports }: { readonly reports: Calls<ReturnType<typeof auditOperations>> },
+  { filters, ...by }: { readonly what: string; readonly filters: object; readonly who: string },
+  work: () => Promise<T>,
+  changedBy: (done: T) => number,
+): Promise<T> {
+  const { seq } = await reports.changeBegan({ ...by, filters: JSON.stringify(filters) });
+  const done = await work();
+  await reports.changeEnded({ seq, changed: changedBy(done) });
+  return done;
+}
