@@ -2,7 +2,6 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
 import { type Db, type Dialect, sqlite } from './dialect.ts';
-import type { KeySource } from './secrets/key-file.ts';
 import type { Of } from './stored.ts';
 
 /** Does an operation, by its name, in one transaction, and resolves once that is committed. @throws KitError STORE_UNAVAILABLE if it was not */
@@ -82,9 +81,16 @@ export interface StoreOptions {
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
+/** What a database cannot be opened or moved with, and what to do about it. */
+export const unusable = (message: string, cause?: unknown) =>
+  new KitError('STORE_UNUSABLE', message, { cause });
+
 /** What a call fails with because of the database, and not of its input. */
 export const unavailable = (why: string, cause?: unknown) =>
   new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`, { cause });
+
+/** The key of the secrets where it comes from outside, or the path of the file that has it. */
+export type KeySource = Buffer | string;
 
 /** What the configuration says of the store. */
 export type StoreSettings = Omit<StoreOptions, 'clock'>;

@@ -1,7 +1,6 @@
 import { systemClock } from '../base/clock.ts';
-import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import type { EngineModule, StoreOptions, StoreSettings } from './engine.ts';
+import { type EngineModule, type StoreOptions, type StoreSettings, unusable } from './engine.ts';
 import { type EventStore, readerOn, type StoreReader, storeOn } from './event-store.ts';
 import { openSecrets } from './secrets/vault.ts';
 import { isThere } from './sqlite/file.ts';
@@ -11,14 +10,14 @@ export type { StoreOptions } from './engine.ts';
 /** The engines, by the schemes of their URLs. Without its line, the folder of one can go. */
 const engines: Readonly<Record<string, () => Promise<EngineModule>>> = {
   sqlite: () => import('./sqlite/engine.ts'),
-  postgres: () => import('./postgres/index.ts'),
+  postgres: () => import('./postgres/engine.ts'),
 };
 
 /** The engine of a DATABASE_URL. @throws KitError STORE_UNUSABLE */
 export async function engineOf(url: string): Promise<EngineModule> {
   const engine = engines[url.replace(/(ql)?:.*/s, '')];
   if (engine) return engine();
-  throw new KitError('STORE_UNUSABLE', `DATABASE_URL must begin with ${Object.keys(engines).join(': or ')}:`);
+  throw unusable(`DATABASE_URL must begin with ${Object.keys(engines).join(': or ')}:`);
 }
 
 /**

@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { moduleUrl } from '../../base/program.ts';
-import { sqlitePathOf } from '../../base/url.ts';
-import { type Engine, type StoreOptions, type StoreSettings, unavailable } from '../engine.ts';
+import { type Engine, type StoreOptions, unavailable, unusable } from '../engine.ts';
 import { gathered } from '../gathered.ts';
-import { keyPathOf } from '../secrets/key-file.ts';
-import { checkSqlite, sizeOf } from './check.ts';
-import { type Connection, connectionOn, type Mode, type Request, type Said } from './connection.ts';
-import { IN_MEMORY, refuseMissing, unusable } from './file.ts';
-import { compact, openExclusively } from './maintenance.ts';
+import { keyPathOf } from '../secrets/vault.ts';
+import { sizeOf } from './check.ts';
+import { type Connection, connectionOn, type Mode, opened, type Request, type Said } from './connection.ts';
+import { IN_MEMORY, pathOf, refuseMissing } from './file.ts';
+
+export { check } from './check.ts';
+export { openRaw } from './connection.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openEngine(options: StoreOptions): Promise<Engine> {
@@ -25,7 +26,12 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
     read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
     busy: writer.busy,
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path, SECRETS_KEY)),
-    compact: async () => compact(path),
+    async compact() {
+      opened(path, 'write', (db) => {
+        db.exec('VACUUM');
+        db.pragma('wal_checkpoint(TRUNCATE)'); // it is gone from the log, too
+      }).close();
+    },
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.
       if (reader !== writer) await reader.close();
@@ -87,12 +93,5 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
   };
 }
 
-const pathOf = (url: string) => sqlitePathOf(url) ?? '';
-
 export const keySourceOf = (url: string) =>
   pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url));
-
-export const check = ({ DATABASE_URL, SECRETS_KEY }: StoreSettings) =>
-  checkSqlite(pathOf(DATABASE_URL), SECRETS_KEY);
-
-export const openRaw = (url: string) => openExclusively(pathOf(url));

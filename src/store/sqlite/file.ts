@@ -1,10 +1,14 @@
 import fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { KitError, messageOf } from '../../base/errors.ts';
-import { keyPathOf } from '../secrets/key-file.ts';
+import { messageOf } from '../../base/errors.ts';
+import { sqlitePathOf } from '../../base/url.ts';
+import { unusable } from '../engine.ts';
+import { keyPathOf } from '../secrets/vault.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
 export const IN_MEMORY = ':memory:';
+
+export const pathOf = (url: string) => sqlitePathOf(url) ?? '';
 
 /**
  * Whether the file of a SQLite database is there.
@@ -31,9 +35,6 @@ export function refuseMissing(path: string): void {
   const advice = 'run this where the server runs, or name the right one (DATABASE_URL)';
   throw unusable(`there is no database at ${path}: ${advice}`);
 }
-
-export const unusable = (message: string, cause?: unknown) =>
-  new KitError('STORE_UNUSABLE', message, { cause });
 
 export const replaced = (path: string, by = '') =>
   `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again; if it is gone, stop nothing yet: the process has it open, and docs/operating.md (Back up and restore) says how to copy it`;
