@@ -30,8 +30,12 @@ export function callsOf<O extends object>(operations: (d: Dialect) => O, transac
   ) as Calls<O>;
 }
 
+/** The key of the secrets where it comes from outside, or the path of the file that has it. */
+export type KeySource = Buffer | string;
+
 /** A database, and the way to it. */
 export interface Engine {
+  readonly keySource: KeySource;
   readonly write: Transact;
   /** reads, beside the writes */
   readonly read: Transact;
@@ -89,9 +93,6 @@ export const unusable = (message: string, cause?: unknown) =>
 export const unavailable = (why: string, cause?: unknown) =>
   new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`, { cause });
 
-/** The key of the secrets where it comes from outside, or the path of the file that has it. */
-export type KeySource = Buffer | string;
-
 /** What the configuration says of the store. */
 export type StoreSettings = Omit<StoreOptions, 'clock'>;
 
@@ -99,8 +100,6 @@ export type StoreSettings = Omit<StoreOptions, 'clock'>;
 export interface EngineModule {
   /** Opens a database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
   openEngine(options: StoreOptions): Promise<Engine>;
-  /** Where the key of the secrets is if SECRETS_KEY is not set. @throws KitError CONFIG_INVALID if it must be */
-  keySourceOf(url: string): KeySource;
   /** The doctor's checks of a database before it is opened. They change nothing. */
   check(config: StoreSettings): Checks;
   /** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs use it */

@@ -25,12 +25,10 @@ export async function engineOf(url: string): Promise<EngineModule> {
  * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
 export async function openStore(options: StoreOptions): Promise<EventStore> {
-  const { DATABASE_URL: url, SECRETS_KEY } = options;
-  const { openEngine, keySourceOf } = await engineOf(url);
-  const key = SECRETS_KEY ?? keySourceOf(url);
+  const { openEngine } = await engineOf(options.DATABASE_URL);
   const engine = await openEngine(options);
   try {
-    return storeOn(engine, await openSecrets(engine, key, options), options);
+    return storeOn(engine, await openSecrets(engine, options), options);
   } catch (error) {
     await engine.close();
     throw error;

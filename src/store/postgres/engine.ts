@@ -34,6 +34,7 @@ const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
 export async function openEngine(options: StoreOptions): Promise<Engine> {
+  if (!options.SECRETS_KEY && !options.readOnly) throw new KitError('CONFIG_INVALID', NO_KEY);
   const servers = new Servers(options.DATABASE_URL, options.DATABASE_POOL);
   const operations: Readonly<Record<string, Operate>> = operationsOf(postgres);
   const start = () => inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, options));
@@ -58,6 +59,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
     return work.finally(() => underWay.delete(work));
   };
   return {
+    keySource: options.SECRETS_KEY ?? '', // what only reads needs none
     write: (name, input) => transact(WRITING, operations[name], { ...input, now: options.clock.now() }),
     read: (name, input) => transact(READING, operations[name], input),
     busy: () => servers.busy(),
@@ -250,10 +252,6 @@ const OTHERS = `SELECT pid FROM pg_stat_activity WHERE datname = current_databas
 
 const NO_KEY =
   'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: give it that of the others, or make the first one with "openssl rand -base64 32"';
-
-export function keySourceOf(): never {
-  throw new KitError('CONFIG_INVALID', NO_KEY);
-}
 
 const OLDEST_SERVER = 140_000;
 /** Locks of tables that keep others from writing, but for those of a moment. */

@@ -39,9 +39,7 @@ export function nameOf(url: string): string {
   return `the PostgreSQL database ${path?.slice(1)} at ${hosts}`;
 }
 
-function unusable(why: string): KitError {
-  return new KitError('CONFIG_INVALID', `DATABASE_URL ${why}`);
-}
+const unusable = (why: string) => new KitError('CONFIG_INVALID', `DATABASE_URL ${why}`);
 
 /** Connections that are the server's own: behind PgBouncer, what is prepared may be gone at the next transaction. */
 export const direct = new WeakSet<pg.PoolClient>();

@@ -15,9 +15,9 @@ const WRONG_KEY =
  * The webhooks' secrets, sealed. Where another process seals them under a new key in the key file, the vault goes on with that one.
  * @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets
  */
-export async function openSecrets(engine: Engine, given: KeySource, { clock, withoutKey }: StoreOptions) {
+export async function openSecrets(engine: Engine, { clock, withoutKey }: StoreOptions) {
   const calls = { ...callsOf(secretReads, engine.read), ...callsOf(secretOperations, engine.write) };
-  let source = given;
+  let source = engine.keySource;
   if ((await calls.keyCheck()) === undefined)
     await calls.addKey({ key: typeof source === 'string' ? makeKey(source) : source });
   let key = withoutKey ? Buffer.alloc(32) : await keyInUse(calls, source);
@@ -60,18 +60,15 @@ export async function openSecrets(engine: Engine, given: KeySource, { clock, wit
      * Seals all secrets under another key, in one commit, and returns how many. Other processes go on with the new key if it is in the key
      * file. Nothing of the former key's is left in a SQLite file. A new key is stored before it is used, and adopted afterwards: if the process ends in between,
      * one of the two opens the database.
-     * @param newKey 32 bytes, if the key is given from outside; without it, a new key replaces the one in the key file
-     * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round
+     * @param newKey 32 bytes, if the key is given from outside, and only then; without it, a new key replaces the one in the key file
      */
     async rekey(newKey?: Buffer): Promise<number> {
-      const path = typeof source === 'string' ? source : undefined;
-      if ((newKey === undefined) === (path === undefined))
-        throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
+      const path = typeof source === 'string' ? source : '';
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
-      const next = newKey ?? makeKey(nextKeyPathOf(path ?? ''), path);
+      const next = newKey ?? makeKey(nextKeyPathOf(path), path);
       const sealed = await withKey((own) => calls.rekey({ key: own, next }));
-      if (path === undefined) source = next;
+      if (newKey) source = newKey;
       else adoptNextKey(path);
       key = next;
       await engine.compact();

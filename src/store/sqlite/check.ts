@@ -102,11 +102,9 @@ function checkDatabase(path: string): Finding {
     refuseVersion(path, version);
     const condition = db.pragma('quick_check(1)', { simple: true });
     if (condition === 'ok') db.exec('BEGIN IMMEDIATE; ROLLBACK'); // others may hold the lock
-    const mode = modeOf(path);
     return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
       [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
       [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
-      [(mode & 0o007) > 0, 'FAIL', `everybody may read it (mode ${mode.toString(8)}): chmod 600 ${path}`],
     ]);
   } finally {
     db.close();
@@ -124,11 +122,9 @@ function checkKeyFile(database: string): Finding {
     const gone = isThere(database) && statSync(database).size > 0 && flawOf(database, undefined);
     return gone ? fail(`${gone.text}. ${gone.advice}`) : skipped(`${path} is made with the first database`);
   }
-  const mode = modeOf(path);
+  const mode = statSync(path).mode & 0o777;
   return judged('key', `${path}, mode ${mode.toString(8)}`, [
     [(mode & 0o007) > 0, 'FAIL', `every user may read it: chmod 600 ${path}`],
     [(mode & 0o070) > 0, 'warn', GROUP_READS],
   ]);
 }
-
-const modeOf = (path: string) => statSync(path).mode & 0o777;

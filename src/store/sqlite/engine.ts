@@ -22,6 +22,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
   const writer = await open(readOnly ? 'read' : 'write');
   const reader = isInMemory || readOnly ? writer : await open('read');
   return {
+    keySource: SECRETS_KEY ?? (isInMemory ? Buffer.alloc(32) : keyPathOf(path)),
     write: (name, input) => writer.request(name, { ...input, now: clock.now() }),
     read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
     busy: writer.busy,
@@ -92,6 +93,3 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
     close: () => thread.terminate(), // which closes its database
   };
 }
-
-export const keySourceOf = (url: string) =>
-  pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url));
