@@ -8,17 +8,13 @@ import type { Of } from './stored.ts';
 type Transact = (name: string, input: object) => Promise<unknown>;
 
 /** The engine adds the time. Unless a subscriber is named, the handlers without a name are meant. */
-type Given<I> = Omit<I, 'now' | 'subscriber'> & (I extends Of ? Partial<Of> : unknown);
-type Input<Rest> = Rest extends [infer I]
-  ? keyof I extends 'now' | 'subscriber'
-    ? [input?: Given<I>]
-    : [input: Given<I>]
-  : Rest;
+type Given<I> = Omit<NonNullable<I>, 'now' | 'subscriber'> & (I extends Of ? Partial<Of> : unknown);
+type Input<G> = Partial<G> extends G ? [input?: G] : [input: G];
 
 /** Operations as methods, without what the engine gives them. */
 export type Calls<O> = {
-  readonly [Name in keyof O]: O[Name] extends (db: never, ...rest: infer Rest) => infer Output
-    ? (...input: Input<Rest>) => Promise<Awaited<Output>>
+  readonly [Name in keyof O]: O[Name] extends (db: never, input: infer I) => infer Output
+    ? (...input: Input<Given<I>>) => Promise<Awaited<Output>>
     : never;
 };
 
@@ -96,16 +92,6 @@ export const unavailable = (why: string, cause?: unknown) =>
 /** What the configuration says of the store. */
 export type StoreSettings = Omit<StoreOptions, 'clock'>;
 
-/** What the folder of an engine offers. */
-export interface EngineModule {
-  /** Opens a database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
-  openEngine(options: StoreOptions): Promise<Engine>;
-  /** The doctor's checks of a database before it is opened. They change nothing. */
-  check(config: StoreSettings): Checks;
-  /** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs use it */
-  openRaw(url: string): Promise<Raw>;
-}
-
 /** Returns whether the store can be opened without changing anything. */
 export type Checks = AsyncGenerator<Finding, boolean, undefined>;
 
@@ -119,7 +105,7 @@ export interface Raw extends AsyncDisposable {
 }
 
 /** Something that may be wrong, and what to do about it then. */
-type Rule = readonly [applies: boolean, result: 'FAIL' | 'warn', advice: string | undefined];
+type Rule = readonly [applies: boolean, result: 'FAIL' | 'warn', advice: string];
 
 /** What a check of the doctor finds: the first rule that applies decides, and without one all is well. */
 export function judged(check: string, seen: string, rules: readonly Rule[]): Finding {

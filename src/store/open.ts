@@ -1,11 +1,13 @@
 import { systemClock } from '../base/clock.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { type EngineModule, type StoreOptions, type StoreSettings, unusable } from './engine.ts';
+import { type StoreOptions, type StoreSettings, unusable } from './engine.ts';
 import { type EventStore, readerOn, type StoreReader, storeOn } from './event-store.ts';
 import { openSecrets } from './secrets/vault.ts';
 import { isThere } from './sqlite/file.ts';
 
 export type { StoreOptions } from './engine.ts';
+
+type EngineModule = typeof import('./sqlite/engine.ts');
 
 /** The engines, by the schemes of their URLs. Without its line, the folder of one can go. */
 const engines: Readonly<Record<string, () => Promise<EngineModule>>> = {

@@ -226,7 +226,7 @@ async function versionOf(db: Db): Promise<number> {
 
 const BEGIN = 'BEGIN; SET LOCAL search_path = hookkit; SET LOCAL jit = off';
 
-/** @throws KitError STORE_UNUSABLE if other programs of the kit are connected */
+/** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs of the kit are connected */
 export async function openRaw(url: string): Promise<Raw> {
   const servers = new Servers(url, 1, 'hookkit move');
   const name = nameOf(url);

@@ -72,9 +72,7 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
     workerData: { path, mode },
   });
   let answer = Promise.withResolvers<Said>();
-  thread.on('message', ({ said }: { readonly said?: Said }) => {
-    if (said) answer.resolve(said); // under `hookkit dev`, threads also tell of the files that they load
-  });
+  thread.on('message', (said: Said) => answer.resolve(said));
   const { failed: why } = await answer.promise;
   if (why !== undefined) throw unusable(why);
   const { eventLoopUtilization: load } = thread.performance;

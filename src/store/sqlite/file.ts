@@ -91,22 +91,18 @@ export function closeToOthers(path: string): void {
 }
 
 /** Advice for the user, by how a message of SQLite begins. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    /^(unable to open database file|attempt to write a readonly database)/,
+const ADVICE: Readonly<Record<string, string>> = {
+  'unable to open database file|attempt to write a readonly database':
     'its directory must exist, and this user must be allowed to write to the directory, to the file, and to its -wal, -shm and -journal files',
-  ],
-  [
-    /^database (schema |table )?is locked/,
+  'database (schema |table )?is locked':
     'other programs use it, and fuser lists them: wait for them, or end them',
-  ],
-  [/^database or disk is full/, 'make room on its disk'],
-  [/^EACCES|^EROFS/, 'this user may not write to it: correct its owner and mode'],
-  [/^file is .*not a database|malformed/, 'restore a backup, or set another path in DATABASE_URL'],
-];
+  'database or disk is full': 'make room on its disk',
+  'EACCES|EROFS': 'this user may not write to it: correct its owner and mode',
+  'file is .*not a database|.*malformed': 'restore a backup, or set another path in DATABASE_URL',
+};
 
 /** A message of SQLite, with what the user can do about it where that is known. */
 export function advised(message: string): string {
-  const [, advice] = ADVICE.find(([said]) => said.test(message)) ?? [];
+  const [, advice] = Object.entries(ADVICE).find(([said]) => new RegExp(`^(${said})`).test(message)) ?? [];
   return advice === undefined ? message : `${message} (${advice})`;
 }
