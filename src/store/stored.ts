@@ -228,15 +228,13 @@ export interface WebhookSecret {
   readonly retireAt: number | undefined;
 }
 
-/** A well-formed notification whose signature no stored secret explained. `deliveries`: how often it came with the same token. */
-export interface Quarantined
-  extends VerifiedNotification,
-    Pick<StoredEvent, 'seq' | 'receivedAt' | 'deliveries'> {
+/** A well-formed notification whose signature no stored secret explained, as it comes into quarantine. */
+export interface ToQuarantine extends VerifiedNotification {
   /** it verifies the notification once its secret is known */
   readonly token: string;
   /** the sender's address */
   readonly source: string;
 }
 
-/** An entry as it comes into quarantine. */
-export type ToQuarantine = Omit<Quarantined, 'receivedAt' | 'seq' | 'deliveries'>;
+/** An entry of the quarantine. `deliveries`: how often it came with the same token. */
+export type Quarantined = ToQuarantine & Pick<StoredEvent, 'seq' | 'receivedAt' | 'deliveries'>;

@@ -295,8 +295,7 @@ export async function* check({ DATABASE_URL, SECRETS_KEY }: StoreSettings): Chec
       yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
     return schema.result === 'ok' && !standby && SECRETS_KEY !== undefined;
   } catch (error) {
-    const why = `cannot check the database of DATABASE_URL: ${reasonOf(error)}`;
-    yield findingsOf('database').fail(why);
+    yield findingsOf('database').fail(`cannot check ${NAME}: ${reasonOf(error)}`);
     return false;
   }
 }

@@ -68,16 +68,15 @@ export async function openSecrets(engine: Engine, { clock, withoutKey }: StoreOp
       await all();
       const next = newKey ?? makeKey(nextKeyPathOf(path), path);
       const sealed = await withKey((own) => calls.rekey({ key: own, next }));
-      if (newKey) source = newKey;
-      else adoptNextKey(path);
-      key = next;
+      source = newKey ?? source;
+      key = await keyInUse(calls, source);
       await engine.compact();
       return sealed;
     },
   };
 }
 
-/** The key that opens the secrets. If a crash kept that key from its place, this adopts it. */
+/** The key that opens the secrets. If that is the next one, of a rekey or of a crash during one, it is put into its place. */
 async function keyInUse(calls: Calls<ReturnType<typeof secretReads>>, source: KeySource): Promise<Buffer> {
   // Twice: another process may change the key between a look at the file and one at the database.
   for (let look = 1; look <= 2; look++) {
@@ -150,10 +149,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** A secret as it is stored. The seal covers the other members too, but for `createdAt`. */
-interface SealedRow extends Omit<WebhookSecret, 'secret'> {
-  readonly fingerprint: string;
-  readonly sealed: string;
-}
+type SealedRow = Omit<WebhookSecret, 'secret'> & Readonly<Record<'fingerprint' | 'sealed', string>>;
 
 /** A sealed secret opens only in its own row, and only while its retirement is unchanged. */
 const purposeOf = ({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed'>) =>
