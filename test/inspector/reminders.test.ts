@@ -159,7 +159,9 @@ describe('schedules and reminders of some instances', () => {
       `true no_handler undefined: ${skipped} unknown, and new has one`,
     ]);
     const { concerns } = await inspected.api('/stats');
-    for (const { action } of concerns)
-      expect((await inspected.raw(`/${action.path}`)).body).toContain('<button>Replay 1 event</button>');
+    for (const { path } of concerns)
+      expect((await inspected.raw(`/${path.replace('events', 'events/replay')}`)).body).toContain(
+        '<button>Replay 1 event</button>',
+      );
   });
 });

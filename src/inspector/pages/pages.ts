@@ -3,10 +3,10 @@ import express, { type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { alike } from '../../store/queue/lists/problems.ts';
-import { bulkFilter, toReplay } from '../../store/queue/lists/search.ts';
+import { toReplay } from '../../store/queue/lists/search.ts';
 import { STATUSES, WAITING } from '../../store/stored.ts';
-import { answerTo, flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
-import { ENDPOINTS, reasonText } from '../api/endpoints.ts';
+import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
+import { ENDPOINTS } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
 import * as reports from '../api/reports.ts';
 import { scheduleList } from '../api/stats.ts';
@@ -34,13 +34,12 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   };
   for (const [path, page] of Object.entries(PAGES)) router.get(path, show(path, page));
   if (isDev) router.route('/send').all(form, show('/send', sendPage));
-  for (const verb of ['replay', 'dismiss'] as const)
-    router.post(`/events/${verb}`, form, changeMany(inspected, verb));
-  // Forms ask endpoints, too, and the page that has the form comes again.
+  // Forms ask endpoints, too, and the page that has the form comes again; that of a verb for many events then says how far it is.
   for (const endpoint of ENDPOINTS.filter(({ method }) => method !== 'get'))
     router.post(endpoint.path, form, async (req, res) => {
       await answerTo(endpoint, inspected, res);
-      res.redirect(303, req.get('Referer') ?? rootOf(req));
+      const page = req.query.id ? req.url.slice(req.path.length) : req.get('Referer');
+      res.redirect(303, page ?? rootOf(req));
     });
   return router;
 }
@@ -98,7 +97,6 @@ const eventPage: Page = async (inspected, req) => {
 };
 
 const bulkQuery = z.object({ ...filterShape, id: z.uuid().optional() });
-const bulkForm = bulkQuery.extend({ id: z.uuid(), reset_steps: flag, reason: reasonText.optional() });
 
 /** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
 function bulkPage(verb: Verb): Page {
@@ -112,18 +110,6 @@ function bulkPage(verb: Verb): Page {
     // The id makes one of a button that is pressed twice.
     const counted = await countFor(verb, inspected, meant);
     return { view: 'bulk', ...shown, ...counted, id: randomUUID() };
-  };
-}
-
-/** Begins what `bulkPage` has shown, and leads to its progress. */
-function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
-  return async (req, res) => {
-    const { id, reset_steps, reason, ...filters } = inputOf(bulkForm, req);
-    const filter = await bulkFilter(inspected.store, verb, filterIn(filters), filters.subscriber);
-    inspected.verbs.start(filter, { verb, reset_steps, reason }, id);
-    logDone(inspected.log, req, { id });
-    const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
-    res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);
   };
 }
 
