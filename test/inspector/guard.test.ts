@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { isOwnHost } from '../../src/inspector/admin-app.ts';
-import { guessesOf } from '../../src/inspector/guard/guesses.ts';
+import { guessesOf } from '../../src/inspector/guard/sign-in.ts';
 import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
 import { logLines } from '../support/log-lines.ts';
 

@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
-import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
+import { eventJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import { EVENT_ID, RESOURCE, STATUSES, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
@@ -77,14 +77,5 @@ export async function event({ store }: Inspected, { id }: { readonly id: string 
     store.queue.timeline({ id, each: NEIGHBOURS }),
   ]);
   if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
-  return {
-    ...found,
-    timeline: timeline.map((other) => ({
-      id: other.id,
-      kind: other.kind,
-      event_time: eventTimeOf(other),
-      handled_at: isoOrNull(other.handledAt),
-      status: other.status,
-    })),
-  };
+  return { ...found, timeline: timeline.map(eventJson) };
 }

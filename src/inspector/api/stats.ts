@@ -242,12 +242,8 @@ async function skippedAmiss(store: EventStore, subscriber: string, all: readonly
   const lives = all.filter(runs(subscriber));
   const has = (slot: string) => (one: Instance) => one.kinds.includes(ofSubscriber(slot, subscriber));
   const living = lives.filter(({ state }) => state === 'live');
-  const slots = new Set(living.flatMap((one) => one.kinds));
-  const own = [...slots].filter((slot) => subscriberOf(slot) === subscriber);
-  const uneven = own.map((slot) => slot.replace(/@.*/, '')).filter((slot) => !lives.every(has(slot)));
-  if (uneven.length === 0) return [];
-  const sums = await store.reports.stats({ since: (living[0]?.now ?? 0) - HOUR_MS, by: 'kind' });
-  const kinds = uneven.filter((slot) => sums.some((sum) => sum.name === slot && sum.result === 'skipped'));
+  const own = living.flatMap((one) => one.kinds).filter((slot) => subscriberOf(slot) === subscriber);
+  const kinds = own.map((slot) => slot.replace(/@.*/, '')).filter((slot) => !lives.every(has(slot)));
   if (kinds.length === 0) return [];
   const kind = kinds.includes('unknown') ? undefined : kinds; // no list has those
   const filter = { subscriber, status: 'skipped', error: 'no handler for *', kind } as const;

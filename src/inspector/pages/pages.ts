@@ -8,10 +8,7 @@ import { STATUSES, WAITING } from '../../store/stored.ts';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { ENDPOINTS } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
-import * as reports from '../api/reports.ts';
-import { scheduleList } from '../api/stats.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
-import { webhooks } from '../api/webhooks.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Page, type Render, rootOf, textsOf } from './render.ts';
@@ -113,26 +110,26 @@ function bulkPage(verb: Verb): Page {
   };
 }
 
+/** What routes of the API answer to the query of the page, together. */
+function answersOf(...paths: readonly string[]): Page {
+  const asked = ENDPOINTS.filter(({ method, path }) => method === 'get' && paths.includes(path));
+  return async (inspected, { query }, res) => {
+    const answers = asked.map(({ input, run }) => run(inspected, parsed(input, query) as never, res));
+    return Object.assign({ query }, ...(await Promise.all(answers)));
+  };
+}
+
 const PAGES: Readonly<Record<string, Page>> = {
   '/': async (inspected) => ({ stats: await stats(inspected), webhookPath: inspected.config.WEBHOOK_PATH }),
   '/events': eventsPage,
   '/events/replay': bulkPage('replay'),
   '/events/dismiss': bulkPage('dismiss'),
   '/events/:id': eventPage,
-  '/channels': async (inspected, { query }) => {
-    const asked = parsed(reports.channelsQuery, query);
-    return { state: asked.state, ...(await reports.channelList(inspected, asked)) };
-  },
-  '/problems': reports.problemList,
-  '/reminders': async (inspected, { query }) => ({
-    ...(await reports.reminderList(inspected, parsed(reports.remindersQuery, query))),
-    ...(await scheduleList(inspected)),
-  }),
-  '/refused': async (inspected) => ({
-    ...(await reports.refusals(inspected)),
-    kept: await reports.quarantine(inspected),
-  }),
-  '/webhooks': webhooks,
+  '/channels': answersOf('/channels'),
+  '/problems': answersOf('/problems'),
+  '/reminders': answersOf('/reminders', '/schedules'),
+  '/refused': answersOf('/refusals', '/quarantine'),
+  '/webhooks': answersOf('/webhooks'),
 };
 /** Loaded when it is asked for: no start waits for what only developers use. */
 const sendPage: Page = async (...given) => (await import('./send-page.ts')).sendPage(...given);
