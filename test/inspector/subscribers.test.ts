@@ -113,12 +113,12 @@ describe('an app with subscribers', () => {
     }
   });
 
-  test('has a column and a filter in the list, a table on the overview, and a metric', async () => {
+  test('has a column and a filter in the list, a line on the overview, and a metric', async () => {
     const list = await page('/events?subscriber=search');
     expect(list).toContain('<th scope="col">Subscriber</th>');
     expect(list).toContain('<option value="search" selected>');
     expect(list).toContain('href="events/replay?subscriber=search"');
-    const row = /<table id="subscribers">.*href="events\?subscriber=search&amp;status=pending"/;
+    const row = /id="subscribers">.*href="events\?subscriber=search&amp;status=pending"/;
     expect(await page('/')).toMatch(row);
     const counts = { pending: 0, waiting: 0, running: 0, behind: 0 };
     const none = { ...counts, instances: [expect.any(String)], oldest_pending_at: null };

@@ -8,6 +8,7 @@ import { STATUSES, WAITING } from '../../store/stored.ts';
 import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
 import { ENDPOINTS } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
+import { series } from '../api/stats.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
@@ -105,8 +106,7 @@ function bulkPage(verb: Verb): Page {
     const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(texts) };
     if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.progress(id) };
     // The id makes one of a button that is pressed twice.
-    const counted = await countFor(verb, inspected, meant);
-    return { view: 'bulk', ...shown, ...counted, id: randomUUID() };
+    return { view: 'bulk', ...shown, ...(await countFor(verb, inspected, meant)), id: randomUUID() };
   };
 }
 
@@ -120,7 +120,10 @@ function answersOf(...paths: readonly string[]): Page {
 }
 
 const PAGES: Readonly<Record<string, Page>> = {
-  '/': async (inspected) => ({ stats: await stats(inspected), webhookPath: inspected.config.WEBHOOK_PATH }),
+  '/': async (inspected) => {
+    const { WEBHOOK_PATH: webhookPath } = inspected.config;
+    return { stats: await stats(inspected), series: await series(inspected), webhookPath };
+  },
   '/events': eventsPage,
   '/events/replay': bulkPage('replay'),
   '/events/dismiss': bulkPage('dismiss'),
