@@ -4,10 +4,9 @@ import { connectionsWithin } from './config.ts';
 import { appPages, openApp, type ReadyApp } from './dispatch/open-app.ts';
 import { dispatchersOf } from './dispatch/subscribers.ts';
 import type { Admin, Parts } from './observer.ts';
-import { keepAdmitting } from './receiver/admissions.ts';
 import { createReceiver, type Phase } from './receiver/app.ts';
 import { keyringOf } from './receiver/keyring.ts';
-import { quarantineOf } from './receiver/quarantine.ts';
+import { keepAdmitting, quarantineOf } from './receiver/quarantine.ts';
 import type { EventStore } from './store/event-store.ts';
 import { keepFor } from './store/queue/prune.ts';
 

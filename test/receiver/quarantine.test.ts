@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { admitQuarantined } from '../../src/receiver/admissions.ts';
+import { admitQuarantined } from '../../src/receiver/quarantine.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
