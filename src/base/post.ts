@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { beginningOf } from './answer-body.ts';
+import { bodyTextOf } from './answer-body.ts';
 import { messageOf } from './errors.ts';
 
 /** The result of a post. */
@@ -42,8 +42,8 @@ export async function post(what: Post): Promise<PostResult> {
     else sent.end(body);
     const [response]: IncomingMessage[] = await once(sent, 'response');
     isAnswered = true;
-    const text = response && (await beginningOf(response, ANSWER_LIMIT));
-    return { type: 'answered', status: response?.statusCode ?? 0, body: text ?? '' };
+    const text = await bodyTextOf({ body: response ?? null });
+    return { type: 'answered', status: response?.statusCode ?? 0, body: text.slice(0, ANSWER_LIMIT) };
   } catch (error) {
     if (limit.aborted) return { type: 'timed out', error: `no answer within ${timeoutMs / 1000} s` };
     const code = (error as NodeJS.ErrnoException).code ?? messageOf(error);

@@ -1,5 +1,6 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import { messageOf } from '../base/errors.ts';
+import { boundedLog, counterBy } from '../base/log.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Answered, Parts } from '../observer.ts';
 import { lineOf } from '../store/stored.ts';
@@ -8,7 +9,6 @@ import { acksOf } from './acks.ts';
 import { answer, requestIdOf } from './answer.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
-import { counterBy, requestLogOf } from './request-log.ts';
 import {
   BUSY,
   NOTHING_HERE,
@@ -96,12 +96,14 @@ async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyri
   return verdictOnBody(token, bytes, keyring);
 }
 
+const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 
 /** Gives a function that answers a refusal and logs it. On the webhook path it tells the observer and the quarantine, too. */
 function refusals(parts: ReceiverParts) {
   const { config, quarantine, clock, log } = parts;
-  const write = requestLogOf(log, clock);
+  // No header is ever logged, Authorization least of all, and no query string.
+  const write = boundedLog(log, clock, SECOND_MS);
   const failures = counterBy(clock, MINUTE_MS);
 
   return (res: Response, verdict: Refused, cause?: unknown): void => {

@@ -29,6 +29,7 @@ export type Quarantine = ReturnType<typeof quarantineOf>;
 
 /** Keeps refused notifications that may be genuine, until the right secret is known. */
 export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyring) {
+  const { admitOne } = admissionsOf(store, keyring);
   const waiting = new Set<Promise<void>>();
   /** how many notifications were lost since the log last said so */
   let lost = 0;
@@ -50,7 +51,7 @@ export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyr
     try {
       lose(await store.quarantine.add(entry, config.QUARANTINE_MAX_BYTES));
       // The keyring may have found its secret meanwhile, and the run that admits had looked before this entry came.
-      await admitVerified(store, keyring, entry);
+      await admitOne(entry);
     } catch {
       lose(1);
     }
@@ -76,37 +77,33 @@ export function quarantineOf({ store, clock, log, config }: Parts, keyring: Keyr
   };
 }
 
-/** Admits an entry if a key of its webhook verifies it now. @returns whether this process did */
-async function admitVerified(
-  store: EventStore,
-  keyring: Keyring,
-  { webhookId, token, body }: ToQuarantine,
-): Promise<boolean> {
-  const refusal = verifyNotification(token, parseBody(Buffer.from(body)), keyring.keysFor(webhookId));
-  return !refusal && (await store.quarantine.admit(token)) !== undefined;
-}
+/** Admits entries that a key of their webhook verifies now. */
+export function admissionsOf(store: EventStore, keyring: Keyring) {
+  /** Admits an entry, if it is verified. @returns whether this process did */
+  const admitOne = async ({ webhookId, token, body }: ToQuarantine): Promise<boolean> => {
+    const refusal = verifyNotification(token, parseBody(Buffer.from(body)), keyring.keysFor(webhookId));
+    return !refusal && (await store.quarantine.admit(token)) !== undefined;
+  };
+  return {
+    admitOne,
 
-/**
- * Verifies notifications in quarantine again, and records those with a valid signature. It commits a page at a time: after an
- * interruption, the next run goes on from there.
- * @param webhook only notifications that name it
- * @param signal ends it after the page under way
- * @returns how many this process admitted
- */
-export async function admitQuarantined(
-  store: EventStore,
-  keyring: Keyring,
-  webhook?: string,
-  signal?: AbortSignal,
-): Promise<number> {
-  let admitted = 0;
-  for (let after: number | undefined = 0; after !== undefined && !signal?.aborted; ) {
-    const page: readonly Quarantined[] = await store.quarantine.entries({ webhook, after, limit: PAGE });
-    const tried = await Promise.all(page.map((entry) => admitVerified(store, keyring, entry)));
-    admitted += tried.filter(Boolean).length;
-    after = page.at(-1)?.seq;
-  }
-  return admitted;
+    /**
+     * Admits from all that is kept. It commits a page at a time: after an interruption, the next run goes on from there.
+     * @param webhook only notifications that name it
+     * @param signal ends it after the page under way
+     * @returns how many this process admitted
+     */
+    async admit(webhook?: string, signal?: AbortSignal): Promise<number> {
+      let admitted = 0;
+      for (let after: number | undefined = 0; after !== undefined && !signal?.aborted; ) {
+        const page: readonly Quarantined[] = await store.quarantine.entries({ webhook, after, limit: PAGE });
+        const tried = await Promise.all(page.map(admitOne));
+        admitted += tried.filter(Boolean).length;
+        after = page.at(-1)?.seq;
+      }
+      return admitted;
+    },
+  };
 }
 
 /**
@@ -117,7 +114,7 @@ export async function admitQuarantined(
 export async function admitWaiting(store: EventStore, config: Config, webhook?: string) {
   const keyring = keyringOf({ store, clock: systemClock, config, log: { error() {} } });
   await keyring.refresh();
-  return admitQuarantined(store, keyring, webhook);
+  return admissionsOf(store, keyring).admit(webhook);
 }
 
 /**
@@ -125,13 +122,14 @@ export async function admitWaiting(store: EventStore, config: Config, webhook?: 
  * @returns a function that ends it, and resolves once no page is under way
  */
 export function keepAdmitting({ store, clock, log }: Parts, keyring: Keyring): () => Promise<void> {
+  const { admit } = admissionsOf(store, keyring);
   const tried = new Map<string | undefined, readonly KeyObject[]>();
   const over = new AbortController();
   const look = async (): Promise<void> => {
     for (const webhook of keyring.webhooks()) {
       const keys = keyring.keysFor(webhook);
       const isTried = keys.every((key) => tried.get(webhook)?.includes(key));
-      const admitted = isTried ? 0 : await admitQuarantined(store, keyring, webhook, over.signal);
+      const admitted = isTried ? 0 : await admit(webhook, over.signal);
       if (admitted > 0) log.info({ admitted }, 'notifications admitted from quarantine');
       tried.set(webhook, keys);
     }
