@@ -25,7 +25,7 @@ import {
 export type Phase = 'open' | 'draining' | 'closed';
 
 export interface ReceiverParts extends Parts {
-  readonly keyring: Pick<Keyring, 'keysFor' | 'refresh'>;
+  readonly keyring: Keyring;
   readonly quarantine: Pick<Quarantine, 'add'>;
   phase(): Phase;
 }
@@ -89,7 +89,7 @@ export function createReceiver(parts: ReceiverParts): express.Express {
 }
 
 /** The verdict on a body, after a second look at the secrets where they do not explain its signature. */
-async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyring']) {
+async function judge(token: string, bytes: Buffer, keyring: Keyring) {
   const verdict = verdictOnBody(token, bytes, keyring);
   if (!('error' in verdict) || !verdict.unverified?.isUnexplained) return verdict;
   await keyring.refresh(); // another process may have stored the secret a moment ago
