@@ -6,7 +6,10 @@ import type { Queue, Recorded, VerifiedNotification } from '../store/event-store
 const PATIENCE_MS = 1000;
 /** After this an ack is answered 503, as senders wait for some ten seconds: they read the answer, and send again. */
 const LONGEST_MS = 8000;
-const LATE = 'the store has not committed within 8 s: see what locks the database, or slows its disk down';
+const LATE = new KitError(
+  'STORE_UNAVAILABLE',
+  'the store has not committed within 8 s: see what locks the database, or slows its disk down',
+);
 
 /** Whether the store commits a ping within a second. @throws KitError STORE_UNAVAILABLE if it cannot */
 export async function commits(queue: Pick<Queue, 'ping'>, clock: Clock): Promise<boolean> {
@@ -27,13 +30,16 @@ export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicCl
      * Records a notification. The commit of an ack that is given up after 8 s may still come: a repeat is then a duplicate.
      * @throws KitError STORE_UNAVAILABLE if the store cannot commit, or not in time
      */
-    async record(notification: VerifiedNotification): Promise<Recorded> {
+    record(notification: VerifiedNotification): Promise<Recorded> {
+      const { promise: late, reject } = Promise.withResolvers<never>();
       const ack = { began: clock.monotonic() };
       waiting.add(ack);
-      const committed = queue.record(notification).finally(() => waiting.delete(ack));
-      const recorded = await within(clock, LONGEST_MS, committed);
-      if (!recorded) throw new KitError('STORE_UNAVAILABLE', LATE);
-      return recorded;
+      const cancel = clock.after(LONGEST_MS, () => reject(LATE));
+      const recorded = queue.record(notification).finally(() => {
+        cancel();
+        waiting.delete(ack);
+      });
+      return Promise.race([recorded, late]);
     },
 
     /**
