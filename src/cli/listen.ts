@@ -68,7 +68,7 @@ async function listen(flags: Flags, command: Command): Promise<void> {
   const { ReceiverClient } = await import('../replay/receiver-client.ts');
   const { from, tokenFile, to, secretFile, since, after, limit, cursorFile, json, ...filters } = flags;
   const token = tokenFile === undefined ? undefined : await readSecret(tokenFile);
-  using client = to && new ReceiverClient(to);
+  const client = to && new ReceiverClient(to);
   const keys = to && (await signingKeys(configOf(command), secretFile));
   const known = cursorFile === undefined ? undefined : await readCursor(cursorFile);
   let cursor: string | undefined;

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { admitWaiting } from '../receiver/admissions.ts';
+import { admitWaiting } from '../receiver/quarantine.ts';
 import type { Quarantined } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';

@@ -8,7 +8,7 @@ import { sqlitePathOf } from '../base/url.ts';
 import type { Config } from '../config.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { ifThere, ProviderError, sentBack, WebhooksClient } from '../provider/index.ts';
-import { admitWaiting } from '../receiver/admissions.ts';
+import { admitWaiting } from '../receiver/quarantine.ts';
 import * as registering from '../rotation/create-and-delete.ts';
 import { keepingMark, rotate } from '../rotation/rotate.ts';
 import * as views from '../rotation/webhook-view.ts';

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { pauseUntilAborted, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
-import { keepingLines, repeatedLine } from '../base/log.ts';
+import { boundedLog, keepingLines } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import { slotOf } from '../notification/kinds.ts';
 import type { Parts } from '../observer.ts';
@@ -73,7 +73,7 @@ export class Dispatcher {
   #isStopped = true;
   /** aborted when a stop is over: from then on nothing is stored again after an error */
   readonly #over = new AbortController();
-  readonly #noAnswer: (fields: object) => void;
+  readonly #tell: ReturnType<typeof boundedLog>;
   #cancelGathering: (() => void) | undefined;
   #endLeases = () => {};
 
@@ -84,7 +84,7 @@ export class Dispatcher {
     this.#of = { subscriber: options.app.subscriber ?? '' };
     this.#places = { most: config.DISPATCH_CONCURRENCY, taken: 0 };
     this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, taken: 0 }));
-    this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
+    this.#tell = boundedLog(log, clock, 10_000); // the store is asked again and again
   }
 
   /** How many handlers run. */
@@ -301,9 +301,9 @@ export class Dispatcher {
     }
   }
 
-  #storeFailed(what: string, error: unknown, claim?: Claim): void {
+  #storeFailed(cannot: string, error: unknown, claim?: Claim): void {
     this.#spareOthers();
-    this.#noAnswer({ ...(claim && lineOf(claim)), cannot: what, error: messageOf(error) });
+    this.#tell('error', '', { ...(claim && lineOf(claim)), cannot, error: messageOf(error) }, NO_ANSWER);
   }
 
   /**

@@ -40,7 +40,7 @@ export async function replayOverHttp(source: Source, replay: HttpReplay): Promis
   const { to, keys, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const leftOut = new LeftOut((text) => listener.say(text));
-  using client = new ReceiverClient(to);
+  const client = new ReceiverClient(to);
   using stage = listener.begin('answered');
   const counts = new Map<string, number>();
   let sent = 0;

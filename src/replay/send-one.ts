@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import type { PostResult } from '../base/poster.ts';
+import type { PostResult } from '../base/post.ts';
 import { signNotification, unsignedToken } from '../notification/token.ts';
 import { readBody } from './compose.ts';
 import { type NotificationRequest, ReceiverClient } from './receiver-client.ts';
@@ -28,7 +28,7 @@ const SLOW_ANSWER_MS = 120_000;
 
 /** Signs one notification and sends it. @throws KitError INPUT_INVALID if the fault needs a body that is a JSON object */
 export async function sendNotification(body: Buffer, { to, ...breaking }: Sending) {
-  using client = new ReceiverClient(to);
+  const client = new ReceiverClient(to);
   const timeoutMs = breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS;
   const began = systemClock.monotonic();
   const answer = await client.post({ ...requestOf(body, breaking), timeoutMs });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
 import { plural } from '../../base/text.ts';
-import { admitWaiting } from '../../receiver/admissions.ts';
+import { admitWaiting } from '../../receiver/quarantine.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
