@@ -72,12 +72,11 @@ export function withFilter(command: Command): Command {
   const whose = (text: string) => (text === 'all' ? text : subscriber(text));
   const named = 'of a subscriber; main: of the handlers without a name; all: of both';
   const own = 'reminder, schedule:NAME, ';
-  return withNotificationFilter(command, own).option('--subscriber <name>', named, whose);
+  const waiting = new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed');
+  return withNotificationFilter(command, own)
+    .option('--subscriber <name>', named, whose)
+    .addOption(waiting.choices(WAITING));
 }
-
-/** A filter by why events wait. */
-export const waiting = () =>
-  new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed').choices(WAITING);
 
 /** The same where notifications are meant, whoever handles them. */
 export function withNotificationFilter(command: Command, own = ''): Command {

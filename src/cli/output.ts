@@ -49,9 +49,9 @@ export function print(text: string): Promise<void> {
   return write(`${text}\n`);
 }
 
-/** Writes data for another program: one JSON value. */
-export function printJson(value: unknown): Promise<void> {
-  return print(JSON.stringify(value, null, 2));
+/** Writes the result of a command: with --json as one JSON value, for another program, else as text. */
+export function printResult(json: true | undefined, value: unknown, text: string): Promise<void> {
+  return print(json ? JSON.stringify(value, null, 2) : text.replace(/\n$/, ''));
 }
 
 /** Writes a line to stdout without waiting, for output that goes on while a server runs. */
@@ -77,7 +77,7 @@ export async function printFindings(found: AsyncIterable<Finding>, { json }: { j
     if (!json) await print(visibleLine(text));
   }
   const failed = findings.filter(({ result }) => result === 'FAIL').length;
-  if (json) await printJson({ ok: failed === 0, findings });
+  if (json) await printResult(json, { ok: failed === 0, findings }, '');
   if (failed > 0) throw new KitError('CHECK_FAILED', `${failed} of ${findings.length} checks failed`);
 }
 

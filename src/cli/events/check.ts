@@ -22,7 +22,7 @@ import type { TestReceiver } from '../../testing/test-receiver.ts';
 import { routeTimers } from '../../testing/virtual-timers.ts';
 import { watchLoop } from '../loop-watch.ts';
 import { configOf, probability, wholeNumber } from '../options.ts';
-import { line, onStderr, print, printJson, say } from '../output.ts';
+import { line, onStderr, printResult, say } from '../output.ts';
 import { loadingOnly } from '../with-handlers.ts';
 
 interface Flags extends Pick<Reshaping, 'shuffle' | 'duplicate' | 'seed'> {
@@ -48,7 +48,6 @@ export function addCheck(events: Command): void {
     .addOption(update.conflicts(['shuffle', 'duplicate', 'crash']))
     .option('--out <file>', 'with --update: write into this file instead')
     .option('--junit <file>', 'write the result as JUnit XML, which CI systems show')
-    .option('--json', 'print the result as JSON')
     .optionsGroup('Demand the same ends once more:')
     .option('--shuffle', 'in random order')
     .option('--duplicate <probability>', 'with events that come twice, with this probability', probability)
@@ -87,8 +86,8 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
   }
   const failed = cases.filter(({ failure }) => failure !== undefined);
   if (junit !== undefined) await writeFile(junit, expectations.junitOf(basename(file), cases));
-  if (json) await printJson({ events: events.length, differences: found, failed });
-  else for (const { failure = '' } of failed) await print(failure);
+  const told = failed.map(({ failure }) => `${failure}\n`).join('');
+  if (json || told) await printResult(json, { events: events.length, differences: found, failed }, told);
   const byStatus = Map.groupBy(ends.values(), ({ status }) => status);
   const counts = Array.from(byStatus, ([status, { length }]) => `${length} ${status}`);
   say(`${plural(ends.size, 'event')}: ${counts.join(', ')}`);

@@ -5,7 +5,7 @@ import type { StoredEvent, StoreReader } from '../../store/event-store.ts';
 import { withReader } from '../../store/open.ts';
 import { eventJson, iso, type reminderJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import * as options from '../options.ts';
-import { beginning, members, printJson, say, table, write } from '../output.ts';
+import { beginning, members, printResult, say, table, write } from '../output.ts';
 
 type Flags = options.FilterFlags & { limit: number; before?: string; json?: true };
 
@@ -13,23 +13,13 @@ export function addListAndShow(events: Command): void {
   options
     .withFilter(events.command('list'))
     .description('List events, the newest received first; of one media or channel, the newest that happened.')
-    .addOption(options.waiting())
     .option('--limit <number>', 'list at most so many', options.wholeNumber(1), 50)
-    .option(
-      '--before <event>',
-      'list the events behind this one in the list: the next page',
-      options.idOfEvent,
-    )
-    .option('--json', 'print a JSON object a line')
-    .addHelpText('after', '\nExample:\n  npx hookkit events list --kind channels --since 2h --status dead')
+    .option('--before <event>', 'list those behind this one in the list: the next page', options.idOfEvent)
     .action(list);
   events
     .command('show')
-    .description(
-      'Show one event with its payload, steps, all attempts, and the state and reminders of its media or channel.',
-    )
+    .description('Show one event with its payload, steps, attempts, and what its media or channel has left.')
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it', options.idOfEvent)
-    .option('--json', 'print a JSON object; its `history` has the attempts')
     .action(show);
 }
 
@@ -76,14 +66,13 @@ export function eventTable(events: readonly StoredEvent[]): string {
 async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
   await withReader(options.configOf(command), async (store) => {
     const event = (await wholeEventJson(store, id)) ?? unknownEvent(id);
-    if (json) return printJson(event);
     const { history, reminders, ...shown } = event;
     const origin = event.origin === 'notification' ? null : event.origin;
     const siblings = event.siblings.map(({ id, status }) => `${id}: ${status}`).join('\n') || null;
     const subscriber = siblings && options.nameOfSubscriber(event.subscriber);
     const body = event.body === null ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
     const text = members({ ...shown, origin, subscriber, siblings, body });
-    await write(`${text}${reminderTable(reminders)}\n${historyTable(history)}`);
+    await printResult(json, event, `${text}${reminderTable(reminders)}\n${historyTable(history)}`);
   });
 }
 
