@@ -49,13 +49,11 @@ async function list({ json }: { json?: true }, command: Command): Promise<void> 
     const times = schedules.get(kind);
     return { kind, handler: takers.includes(''), subscribers: takers.filter(Boolean), ...times };
   });
-  const names = apps.slice(1).map(({ subscriber }) => subscriber);
   const rows = all.map(({ kind, handler, subscribers, times, next_at }) => {
-    const cells = names.map((name) => (subscribers.includes(name) ? 'yes' : 'none'));
     const has = times ? `${times}, next ${next_at}` : 'yes';
-    return [kind, handler ? has : 'none: ends as skipped', ...cells];
+    return [kind, handler ? has : 'none: ends as skipped', subscribers.join(', ')];
   });
-  await printResult(json, all, table(['kind', 'handler', ...names], rows));
+  await printResult(json, all, table(['kind', 'handler', 'subscribers'], rows));
 }
 
 /** By its slot, when each schedule of an app comes, and when next by the clock of this machine. */

@@ -6,7 +6,7 @@ import type { Quarantined } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';
 import { configOf, moment } from './options.ts';
-import { print, printResult, table, write, writeOn } from './output.ts';
+import { print, printResult, table, writeOn } from './output.ts';
 
 type Flags = { webhook?: string; before?: number; all?: true; json?: true };
 
@@ -59,7 +59,7 @@ async function list({ webhook, json }: Flags, command: Command): Promise<void> {
     }
     if (json) return;
     if (rows.length === 0) return print('nothing is in quarantine');
-    await write(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
+    await print(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
   });
 }
 

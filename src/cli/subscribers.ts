@@ -80,12 +80,12 @@ async function start(subscriber: string, { since, json }: StartFlags, command: C
     interruptible('run it again to make the rest', async (signal) => {
       await queue.subscribe({ subscriber, kinds });
       const past = { subscriber: '', since, kind: kinds.includes('unknown') ? undefined : kinds };
-      const total = onStderr.isWatched ? await queue.count(past) : undefined;
+      const total = await queue.count(past);
       const making = onStderr.begin('made');
       let made = 0;
       const onStep = (ids: readonly string[]) => {
         made += ids.length;
-        making.show(made, total && made / total);
+        making.show(made, made / total);
         return pauseUntilAborted(systemClock, PAUSE_MS, signal);
       };
       const starting = queue.startSubscriber(subscriber, since, { onStep, signal });

@@ -234,8 +234,8 @@ async function listWebhooks({ stored, json }: { stored?: true; json?: true }, co
   // Asked first: a webhook that is made meanwhile is not told of as gone.
   const registered = stored ? undefined : await Array.fromAsync(webhooksClient(config).list());
   const shown = views.viewsOf(await standingsOf(config), registered);
-  const rows = shown.map((view) => [view.id, ...(stored ? [] : settingsOf(view)), secretInWords(view)]);
-  const head = ['id', ...(stored ? [] : ['name', 'url', 'sites', 'events']), 'secret'];
+  const rows = shown.map((view) => [view.id, ...settingsOf(view), secretInWords(view)]);
+  const head = ['id', 'name', 'url', 'sites', 'events', 'secret'];
   const nothing = stored ? 'no secret is stored' : 'no webhook, and no stored secret';
   await printResult(json, shown, rows.length > 0 ? table(head, rows) : nothing);
 }

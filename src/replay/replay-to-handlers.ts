@@ -92,7 +92,7 @@ async function resetMatching(
 ): Promise<Omit<HandlerReplayResult, 'ends'> & { readonly ids: readonly string[] }> {
   // Before the reset: an event may end between the look for ended events and a later look for the others.
   const underWay = await underWayOf(store, filter);
-  const total = listener.isWatched ? await store.queue.count(filter) : undefined;
+  const total = await store.queue.count(filter);
   // Between two commits another process gets to write: acks do not wait for a replay.
   const rest = () => pauseUntilAborted(systemClock, PAUSE_MS, signal);
   using stages = new DisposableStack();
@@ -108,7 +108,7 @@ async function resetMatching(
         ids.push(id);
         underWay.delete(id); // it ended meanwhile
       }
-      resetting.show(ids.length, total && ids.length / total);
+      resetting.show(ids.length, ids.length / total);
       return rest();
     },
     onReady(events) {

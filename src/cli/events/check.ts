@@ -134,13 +134,10 @@ async function playOn(kit: TestReceiver, events: Events): Promise<void> {
   await kit.play(shown);
 }
 
-async function endsOn(options: CheckOptions, events: Events, onPoint = () => {}) {
+async function endsOn(options: CheckOptions, events: Events) {
   // Loaded only here: the other commands for events need no mock provider.
   const { TestReceiver } = await import('../../testing/test-receiver.ts');
-  await using kit = await TestReceiver.start(options, () => {
-    onPoint();
-    return false; // it does not die there
-  });
+  await using kit = await TestReceiver.start(options);
   await playOn(kit, events);
   return await kit.ends(); // before it stops
 }
@@ -167,11 +164,10 @@ async function casesAgain({ events, ends, options }: Played, flags: Flags): Prom
       const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';
       return { ...(isDead && { status: end.status }), ...atLast };
     });
-  let points = 0;
-  const found = differing(await endsOn(options, order, () => points++));
+  const found = differing(await endsOn(options, order));
   const again = expectations.casesOf(events, found, ', once more');
   if (found.length > 0 || !crash) return again;
-  say(`${plural(points, 'point')} at which the process can die: the recording is played once for each`);
+  say('the recording is played once for each point at which the process can die');
   const { playCrashes } = await import('../../testing/every-crash.ts');
   const scenario = async (start: Start) => playOn(await start(options), order);
   const check = async (kit: TestReceiver) => {

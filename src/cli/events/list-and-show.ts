@@ -5,7 +5,7 @@ import type { StoredEvent, StoreReader } from '../../store/event-store.ts';
 import { withReader } from '../../store/open.ts';
 import { eventJson, iso, type reminderJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import * as options from '../options.ts';
-import { beginning, members, printResult, say, table, write } from '../output.ts';
+import { beginning, members, print, printResult, say, table } from '../output.ts';
 
 type Flags = options.FilterFlags & { limit: number; before?: string; json?: true };
 
@@ -36,31 +36,27 @@ async function list({ limit, before, json, ...flags }: Flags, command: Command):
       after = page.next;
     } while (after !== undefined && found.length <= limit);
     const events = found.slice(0, limit);
-    if (json) await write(events.map((event) => `${JSON.stringify(eventJson(event))}\n`).join(''));
-    else if (events.length > 0) await write(eventTable(events));
-    else say('no events');
+    if (events.length === 0) say('no events');
+    else if (json) await print(events.map((event) => JSON.stringify(eventJson(event))).join('\n'));
+    else await print(eventTable(events));
     if (found.length > limit) say(`there are more: --before ${events.at(-1)?.id}`);
   });
 }
 
-const HEAD = ['id', 'event time', 'received', 'kind', 'resource'];
-const TAIL = ['status', 'attempts', 'last error'];
+const HEAD = ['id', 'event time', 'received', 'kind', 'resource', 'status', 'attempts', 'last error'];
 /** In characters, of an error. */
 const LONGEST = 100;
 
-/** Events as a table, a line an event. Their subscribers are a column if one of them has any. */
+/** Events as a table, a line an event. Their ids end with their subscribers. */
 export function eventTable(events: readonly StoredEvent[]): string {
-  const hasSubscribers = events.some(({ subscriber }) => subscriber !== '');
-  const whose = (name: string) => (hasSubscribers ? [name] : []);
   const second = (time: number) => `${iso(time).slice(0, 19)}Z`;
   const rows = events.map((event) => {
     const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;
     const time = eventTime === 0 ? '-' : second(eventTime);
     const note = body === undefined ? '(pruned)' : beginning(headlineOf(lastError ?? ''), LONGEST);
-    const what = [kind, resource, ...whose(options.nameOfSubscriber(event.subscriber))];
-    return [id, time, second(receivedAt), ...what, status, String(attempts), note];
+    return [id, time, second(receivedAt), kind, resource, status, String(attempts), note];
   });
-  return table([...HEAD, ...whose('subscriber'), ...TAIL], rows);
+  return table(HEAD, rows);
 }
 
 async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
@@ -69,9 +65,8 @@ async function show(id: string, { json }: { json?: true }, command: Command): Pr
     const { history, reminders, ...shown } = event;
     const origin = event.origin === 'notification' ? null : event.origin;
     const siblings = event.siblings.map(({ id, status }) => `${id}: ${status}`).join('\n') || null;
-    const subscriber = siblings && options.nameOfSubscriber(event.subscriber);
     const body = event.body === null ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
-    const text = members({ ...shown, origin, subscriber, siblings, body });
+    const text = members({ ...shown, origin, subscriber: event.subscriber || null, siblings, body });
     await printResult(json, event, `${text}${reminderTable(reminders)}\n${historyTable(history)}`);
   });
 }
