@@ -17,15 +17,10 @@ import { line, say, writeOn } from './output.ts';
 /** What the other receiver narrows the events by. */
 const FILTERS = ['site', 'resource', 'webhook', 'q'] as const;
 
-type Flags = Partial<Record<'kind' | (typeof FILTERS)[number], string>> & {
+type Texts = 'kind' | (typeof FILTERS)[number] | 'tokenFile' | 'secretFile' | 'after' | 'cursorFile';
+type Flags = Partial<Record<Texts, string> & Record<'since' | 'limit', number>> & {
   from: URL;
-  tokenFile?: string;
   to?: URL;
-  secretFile?: string;
-  since?: number;
-  after?: string;
-  limit?: number;
-  cursorFile?: string;
   json?: true;
 };
 

@@ -23,10 +23,6 @@ const LIST_HELP = `
 The last column says what verifies the notifications of a webhook: live or retiring secrets that are stored here; WEBHOOK_SECRET, if
 none was ever stored; or nothing (MISSING): they are refused, and wait in quarantine for webhooks import.`;
 
-const ROTATE_HELP = `
-A new webhook with another id replaces this one. Meanwhile no notification is refused, and none is handled twice. If the command is
-interrupted or fails, run it again: it continues from there.`;
-
 /** The webhooks at the provider, and their secrets in the database. */
 export function addWebhooks(program: Command): void {
   const webhooks = program
@@ -60,9 +56,8 @@ export function addWebhooks(program: Command): void {
     .action(updateWebhook);
   webhooks
     .command('rotate <id>')
-    .description('Rotate the secret of a webhook: replace the webhook by a new one, under traffic.')
+    .description('Rotate the secret of a webhook: a new one replaces it. After an error, run it again.')
     .addOption(graceOption())
-    .addHelpText('after', ROTATE_HELP)
     .action(rotateSecret);
   webhooks
     .command('delete <id>')
@@ -95,15 +90,8 @@ function graceOption(): Option {
     .default(600_000, '10m');
 }
 
-interface Metadata {
-  readonly name?: string;
-  readonly url?: string;
-  readonly site?: readonly string[];
-  readonly event?: readonly Kind[];
-  readonly allEvents?: true;
-  readonly description?: string;
-  readonly json?: true;
-}
+type Metadata = Partial<Record<'name' | 'url' | 'description', string>> &
+  Partial<Record<'allEvents' | 'json', true>> & { site?: readonly string[]; event?: readonly Kind[] };
 
 /** The settings that are given. */
 function metadataOf({ name, url, site, event, allEvents, description }: Metadata) {

@@ -142,11 +142,7 @@ async function endsOn(options: CheckOptions, events: Events) {
   return await kit.ends(); // before it stops
 }
 
-interface Played {
-  readonly events: Events;
-  readonly ends: expectations.Endings;
-  readonly options: CheckOptions;
-}
+type Played = Readonly<{ events: Events; ends: expectations.Endings; options: CheckOptions }>;
 
 /** Plays a recording in another way, and demands the ends that came when it was played as it is. */
 async function casesAgain({ events, ends, options }: Played, flags: Flags): Promise<expectations.Case[]> {
