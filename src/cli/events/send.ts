@@ -15,9 +15,6 @@ type Flags = BodyFlags & { to?: URL; secretFile?: string; asIs?: true; fault?: F
 
 const FAULTS: readonly Fault[] = ['forged', 'alg-none', 'tampered', 'iat', 'oversized', 'truncated', 'slow'];
 
-const HELP = `
-Exits with 0 if the receiver took the notification, or with --fault refused it; with 2 if nothing was sent; else with 1.`;
-
 const WEBHOOK =
   'webhook_id, which decides about the secret (default: that of the body, or else the newest one with a stored secret)';
 
@@ -30,7 +27,7 @@ export function addSend(events: Command): void {
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
     .option('--as-is', 'with --body: send the file even if every receiver refuses it')
     .addOption(new Option('--fault <fault>', 'break the notification').choices(FAULTS))
-    .addHelpText('after', HELP)
+    .addHelpText('after', '\nExits with 0 if the receiver took the notification, or with --fault refused it.')
     .action(send);
 }
 
