@@ -88,9 +88,6 @@ async function drip(request: ClientRequest, body: Buffer): Promise<void> {
   request.end();
 }
 
-/** The answers of a server that takes no notifications there. */
-const NOT_THERE: ReadonlySet<number> = new Set([404, 405]);
-
 /** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */
 export function checkAnswer(answer: PostResult, fault: Fault | undefined): void {
   const problem = problemOf(answer, fault);
@@ -107,7 +104,7 @@ function problemOf(answer: PostResult, fault: Fault | undefined): string | undef
   if (fault === undefined) return status === 200 ? undefined : 'the receiver did not take the notification';
   if (status < 400)
     return `the receiver took the notification although it is ${fault}: this receiver is not safe`;
-  if (NOT_THERE.has(status)) return 'nothing takes notifications there: correct the path of --to';
+  if ([404, 405].includes(status)) return 'nothing takes notifications there: correct the path of --to';
   if (status < 500) return undefined;
   return 'the receiver failed, and so has not refused the notification: send it again once it works';
 }

@@ -284,9 +284,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: ['isTicking: () => this.now() <= this.#ticksUntil', 'isTicking: () => true'],
     noticedBy: 'test/testing/reminders.test.ts: ticks come by advance',
   },
-  'tests of handlers: a subscriber that breaks a check is named, as it breaks it while the others wait': {
-    change: ['(this.#alone ?? subscriber) !== subscriber', 'false'],
-    noticedBy: 'test/testing/subscribers.test.ts: a mistake about order',
+  'tests of handlers: a failure in a history is one of each subscriber': {
+    change: ["act: (kit) => kit.failNext('all')", 'act: (kit) => kit.failNext()'],
+    noticedBy: 'test/testing/subscribers.test.ts: one subscriber that takes a failure',
   },
   'checks of recordings: a subscriber that is missing is a difference': {
     change: ['ends.has(id) || expects[name] ?', 'ends.has(id) ?'],
