@@ -83,7 +83,7 @@ export class Dispatcher {
     this.#options = { ...options, log };
     this.#of = { subscriber: options.app.subscriber ?? '' };
     this.#places = { most: config.DISPATCH_CONCURRENCY, taken: 0 };
-    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, taken: 0 }));
+    this.#limits = Object.values(limitsOf(options.app)).map((limit) => ({ ...limit, taken: 0 }));
     this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
   }
 

@@ -200,12 +200,15 @@ export function wrapApp<A extends Pick<DefinedApp, 'handlers' | 'subscribers' | 
 const mapped = <V, W>(of: Readonly<Record<string, V>> = {}, fn: (value: V, name: string) => W) =>
   Object.fromEntries(Object.entries(of).map(([name, value]) => [name, fn(value, name)]));
 
-/** When a schedule comes. @throws TypeError if `every` is no length of time */
-export function specOf({ every: text = '', cron, zone = 'UTC' }: Schedule<never>): Spec {
-  if (cron !== undefined) return { cron, zone };
-  const every = durationOf(text) ?? 0;
-  if (every >= 1000) return { every };
-  throw new TypeError(`every is a length of time of a second or more, as 1h or 30m, not ${shown(text)}`);
+type Times = { readonly [member in 'every' | 'cron' | 'zone']?: string | undefined };
+
+/** When a schedule comes. @throws TypeError if that is not as it must be */
+export function specOf({ every, cron, zone = 'UTC' }: Times): Spec {
+  if (cron !== undefined && every === undefined) return { cron, zone };
+  const ms = durationOf(every ?? '') ?? 0;
+  if (ms >= 1000 && cron === undefined) return { every: ms };
+  const either = "either cron: '0 6 * * *', or every: '1h', a length of time of a second or more";
+  throw new TypeError(`needs ${either}, not ${shown({ every, cron })}`);
 }
 
 /** The schedules of an app, as the store knows them. */
@@ -219,11 +222,8 @@ export const schedulesOf = ({ schedule = {} }: Pick<AppDefinition, 'schedule'>) 
 export const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
 
 /** The limits of an app in one form: a limit of one kind is a limit of a list with one kind. */
-export function limitsOf({ limits = {} }: Pick<AppDefinition, 'limits'>) {
-  return Object.entries(limits).map(([name, limit]) =>
-    typeof limit === 'number' ? { kinds: [name] as readonly string[], most: limit } : limit,
-  );
-}
+export const limitsOf = ({ limits }: Pick<AppDefinition, 'limits'>) =>
+  mapped(limits, (one, name) => (typeof one === 'number' ? { kinds: [name], most: one } : one));
 
 /** A value that an event left in `ctx.state` under a name. */
 export interface StateOf<T> {
