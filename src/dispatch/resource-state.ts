@@ -63,13 +63,6 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
     if (isOver)
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ${what}`);
   };
-  const jsonOf = (what: string, value: unknown): string => {
-    try {
-      return exactJsonTextOf(value);
-    } catch (cause) {
-      throw new TypeError(`${what} cannot be stored: ${shown(cause)}`, { cause });
-    }
-  };
   const state: ResourceState = {
     get(name) {
       checkName(VALUE, name);
@@ -78,7 +71,7 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
     },
     set(name, value) {
       check(VALUE, name);
-      const json = jsonOf(`the value "${name}" of ctx.state`, value);
+      const json = exactJsonTextOf(`the value "${name}" of ctx.state`, value, Infinity);
       const bytes = Buffer.byteLength([...new Map(values).set(name, json)].flat().join(''));
       if (bytes > MOST_BYTES)
         throw new RangeError(
@@ -102,12 +95,7 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
           `the reminder "${name}" needs a time of at most a year ahead, either \`at\`, a Date, or \`after\`, in milliseconds, ` +
             `and its options are ${shown({ after, at })}`,
         );
-      const json = jsonOf(`the data of the reminder "${name}"`, data);
-      const bytes = Buffer.byteLength(json);
-      if (bytes > MOST_DATA_BYTES)
-        throw new RangeError(
-          `the data of the reminder "${name}" takes ${bytes} bytes, and the most is ${MOST_DATA_BYTES} (8 KB)`,
-        );
+      const json = exactJsonTextOf(`the data of the reminder "${name}"`, data, MOST_DATA_BYTES);
       if (names.size >= MOST_REMINDERS && !names.has(name))
         throw new RangeError(
           `${resource} has ${MOST_REMINDERS} reminders, the most that it may have: forget one before "${name}" is set`,

@@ -19,21 +19,29 @@ type Replacer = (this: object, name: string, made: unknown) => unknown;
 
 /**
  * A value as JSON text, which may mean something else: null for NaN, `{}` for a Map.
- * @throws TypeError if there is none, as for a function
+ * @param what it is, for the error
+ * @param most bytes
+ * @throws TypeError if it takes more, or there is none, as for a function
  */
-export function jsonTextOf(value: unknown, replacer?: Replacer): string {
-  const text: string | undefined = JSON.stringify(value, replacer);
-  if (text === undefined) throw new TypeError(`${shown(value)} is no JSON value`);
-  return text;
+export function jsonTextOf(what: string, value: unknown, most: number, replacer?: Replacer): string {
+  try {
+    const text: string | undefined = JSON.stringify(value, replacer);
+    if (text === undefined) throw new TypeError(`${shown(value)} is no JSON value`);
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= most) return text;
+    throw new TypeError(`it takes ${bytes} bytes as JSON, and the most is ${most} (${most / 1024} KB)`);
+  } catch (cause) {
+    throw new TypeError(`${what} cannot be stored: ${shown(cause)}`, { cause });
+  }
 }
 
 /**
  * A value as JSON text that means the same. A toJSON is asked first, as JSON does. A member that is undefined is left out, and is
  * undefined when it is read.
- * @throws TypeError if JSON would give something else back
+ * @throws TypeError as `jsonTextOf` does, and if JSON would give something else back
  */
-export function exactJsonTextOf(value: unknown): string {
-  return jsonTextOf(value, function (name, made) {
+export function exactJsonTextOf(what: string, value: unknown, most: number): string {
+  return jsonTextOf(what, value, most, function (name, made) {
     const given: unknown = Reflect.get(this, name);
     const isLeftOut = made === undefined && !Array.isArray(this);
     // The toJSON of an invalid Date gives null.
