@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { systemClock } from '../base/clock.ts';
@@ -51,11 +51,11 @@ export function readApp({ settings, ...app }: DefinedApp, { readFrom }: Settings
 export async function loadDefinition(config: Pick<Config, 'HANDLERS'>, tell: Tell): Promise<DefinedApp> {
   const file = handlersFile(config);
   const load = () => import(pathToFileURL(file).href);
-  const module: Exported = await awaiting(`${nameOf(file)} to load`, load, tell).catch((cause) => {
-    throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} does not load:\n${told(cause)}`, { cause });
+  const module: Exported = await awaiting(`${file} to load`, load, tell).catch((cause) => {
+    throw new KitError('HANDLERS_UNUSABLE', `${file} does not load:\n${told(cause)}`, { cause });
   });
   const wrong = mistakeIn(module);
-  if (wrong !== undefined) throw new KitError('HANDLERS_UNUSABLE', `${nameOf(file)} ${wrong}`);
+  if (wrong !== undefined) throw new KitError('HANDLERS_UNUSABLE', `${file} ${wrong}`);
   return module.app ?? { handlers: module.handlers ?? {} };
 }
 
@@ -109,12 +109,6 @@ const definition = part.extend({
   routes: aFunction.optional(),
   onDead: aFunction.optional(),
 });
-
-/** `src/handlers/` for the index of that folder. */
-function nameOf(file: string): string {
-  const path = relative(projectFolder(), file);
-  return (path.startsWith('..') ? file : path).replace(/(?<=\/)index\.\w+$/, '');
-}
 
 /** The error with its stack up to here. Of a syntax error, Node puts the line of code before it. */
 function told(cause: unknown): string {
