@@ -1,18 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { pauseUntilAborted, within } from '../base/clock.ts';
+import { pauseUntilAborted, repeat, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
 import { keepingLines, repeatedLine } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import { slotOf } from '../notification/kinds.ts';
 import type { Parts } from '../observer.ts';
-import type { AttemptOutcome, Claim, DeadEvent, EventStore, Of, Settlement } from '../store/event-store.ts';
+import type { AttemptOutcome, Claim, DeadEvent, Of, Settlement } from '../store/event-store.ts';
 import { lineOf, ofSubscriber } from '../store/stored.ts';
 import { limitsOf, schedulesOf } from './handler.ts';
-import { keepLeases, type Leased, renewalMs } from './leases.ts';
+import { type Ending, endingOf, RELEASE, type RetryPolicy, type Run } from './outcome.ts';
 import { atWorkOn } from './process-guard.ts';
-import { giveUp, type Run, type RunningApp, runHandler } from './run-handler.ts';
-import { type Ending, endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
+import { giveUp, type RunningApp, runHandler, type Start } from './run-handler.ts';
 
 export interface DispatcherOptions extends Parts, RetryPolicy {
   readonly app: RunningApp;
@@ -40,11 +39,19 @@ const LAST_MS = 1500;
 
 /** How long an event without a handler here is given back for other instances, from the first time on. */
 const ELSEWHERE_MOST_MS = 600_000;
-/** How long the answer which instances there are is kept: a backlog may lack a handler for each of its events. */
-const KNOWN_MS = 1000;
+
+/** How old a lease may become before it is renewed. */
+const renewalMs = (leaseMs: number) => leaseMs / 3;
 
 /** The ends of attempts whose log is of no further use. */
 const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted', 'elsewhere'];
+
+/** An event that is leased, from its claim until its result is stored. */
+interface Leased extends Start {
+  readonly claim: Claim;
+  /** when this process asked for the lease or last renewed it, by the monotonic clock: the lease lasts for LEASE_MS from then at least */
+  leasedAt: number;
+}
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
@@ -59,8 +66,6 @@ export class Dispatcher {
   /** places for handlers: of all kinds, and of those of each limit */
   readonly #places: Places;
   readonly #limits;
-  /** the instances, as asked KNOWN_MS ago at most */
-  #instances: ReturnType<EventStore['reports']['instances']> | undefined;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
   /** when the next poll and sweep are due, and until when no lease of another process is recovered; by the monotonic clock */
@@ -70,6 +75,7 @@ export class Dispatcher {
   #isClaiming = false;
   /** whether events may be ready whose lanes are free */
   #isClaimWanted = false;
+  #isRenewing = false;
   #isStopped = true;
   /** aborted when a stop is over: from then on nothing is stored again after an error */
   readonly #over = new AbortController();
@@ -93,9 +99,8 @@ export class Dispatcher {
   }
 
   start(): void {
-    const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;
-    this.#endLeases = keepLeases({ ...this.#options, ...this.#of, all: this.#leased, onError });
+    this.#endLeases = repeat(this.#options.clock, 0, async () => this.#lookAtLeases());
     void this.#poll();
   }
 
@@ -178,6 +183,41 @@ export class Dispatcher {
     this.#pollIn(found.length > 0 ? 0 : isBehind ? GATHER_MS : this.#pollMs);
   }
 
+  /**
+   * Renews leases of events whose handlers run, or whose results wait to be stored. It aborts a handler whose lease is about to run out:
+   * from then on another process may run its event.
+   * @returns after how long it is to look again
+   */
+  #lookAtLeases(): number {
+    const { clock, config } = this.#options;
+    const leaseMs = config.LEASE_MS;
+    const lookMs = renewalMs(leaseMs) / 10;
+    const now = clock.monotonic();
+    const before = now - leaseMs + 2 * lookMs; // a look may come late: the event loop is busy at times
+    for (const leased of this.#leased)
+      if (leased.leasedAt <= before) giveUp(leased, 'the lease was not renewed in time');
+    const due = [...this.#leased].filter(({ leasedAt }) => leasedAt <= now - renewalMs(leaseMs));
+    if (due.length > 0 && !this.#isRenewing) void this.#renew(due, leaseMs);
+    return lookMs;
+  }
+
+  async #renew(due: readonly Leased[], leaseMs: number): Promise<void> {
+    const { store, clock } = this.#options;
+    const askedAt = clock.monotonic();
+    this.#isRenewing = true;
+    try {
+      const list = due.map(({ claim: { lease, resource, seq } }) => ({ lease, resource, seq }));
+      const held = new Set(await store.queue.renew({ ...this.#of, list, leaseMs }));
+      for (const leased of due) {
+        if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
+        else if (this.#leased.has(leased)) giveUp(leased, 'the lease is lost');
+      }
+    } catch (error) {
+      this.#storeFailed('renew leases', error); // the next look renews them again
+    }
+    this.#isRenewing = false;
+  }
+
   /** Claims while events may be ready and places for handlers are free. */
   #claim(): void {
     if (this.#isClaimWanted && !this.#isClaiming) this.#follow(this.#claimWhileWanted());
@@ -255,9 +295,9 @@ export class Dispatcher {
     if (run.type !== 'skip' || run.lacks === undefined) return run;
     const { store, clock, config } = this.#options;
     const own = config.INSTANCE_NAME;
-    if (!this.#instances) clock.after(KNOWN_MS, () => (this.#instances = undefined));
-    this.#instances ??= store.reports.instances();
-    const others = (await this.#instances).filter((one) => one.name !== own && one.state === 'live');
+    const others = (await store.reports.instances()).filter(
+      (one) => one.name !== own && one.state === 'live',
+    );
     // A later version of the kit may know the kind by its name.
     const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, subscriber));
     const other = others.find(({ kinds }) => lacked.some((slot) => kinds.includes(slot)));

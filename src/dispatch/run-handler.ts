@@ -3,10 +3,10 @@ import { type Kind, type Slot, slotOf, TOLD } from '../notification/kinds.ts';
 import { problemIn } from '../notification/payload.ts';
 import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim, Settlement } from '../store/event-store.ts';
+import type { Claim } from '../store/event-store.ts';
 import type { DefinedApp, Handler, HandlerContext } from './handler.ts';
 import { type OnceOptions, onceOf } from './once.ts';
-import { parseReturned, type Returned } from './outcome.ts';
+import { parseReturned, type Returned, type Run } from './outcome.ts';
 import { atWorkOn } from './process-guard.ts';
 import { runStateOf } from './resource-state.ts';
 
@@ -31,10 +31,6 @@ export interface Start {
   /** aborted by the dispatcher when the run must end, and by the run itself after HANDLER_TIMEOUT_MS */
   readonly abort: AbortController;
 }
-
-/** How a handler's run ended, with what it changed for its resource. Without a handler, `lacks` names its slot. */
-export type Run = (Returned | { readonly type: 'dead' | 'timeout' | 'elsewhere'; readonly reason: string }) &
-  Pick<Settlement, 'state' | 'reminders'> & { readonly lacks?: Slot };
 
 /** How long after the abort of its signal the log warns of a handler that still runs. */
 const DEAF_MS = 5000;
