@@ -68,9 +68,8 @@ export function onceOf(
   };
 }
 
-function overFor(step: string): string {
-  return `the attempt that came to step "${step}" of ctx.once has ended (pass ctx.signal to everything that waits, and await ctx.once)`;
-}
+const overFor = (step: string) =>
+  `the attempt that came to step "${step}" of ctx.once has ended (pass ctx.signal to everything that waits, and await ctx.once)`;
 
 const calledTwice = (step: string) =>
   `the step "${step}" of ctx.once is called twice in one run: give each call a name of its own, such as \`${step} \${id}\``;

@@ -10,9 +10,8 @@ const STORABLE = /^[^\0\p{Cs}]{1,200}$/u;
  */
 export function checkName(what: string, name: unknown): asserts name is string {
   if (typeof name === 'string' && STORABLE.test(name)) return;
-  throw new TypeError(
-    `the name of ${what} must be a string of 1 to 200 characters, without NUL and halves of surrogate pairs, and this one is ${shown(name)}`,
-  );
+  const must = 'must be a string of 1 to 200 characters, without NUL and halves of surrogate pairs';
+  throw new TypeError(`the name of ${what} ${must}, and this one is ${shown(name)}`);
 }
 
 type Replacer = (this: object, name: string, made: unknown) => unknown;
@@ -77,8 +76,6 @@ export type AsJson<T> = T extends Scalar
         : unknown;
 
 /** The same type, in which nothing can be changed, however deep. */
-export type DeepReadonly<T> = T extends string | number | boolean
+export type DeepReadonly<T> = unknown extends T
   ? T
-  : T extends object
-    ? { readonly [Member in keyof T]: DeepReadonly<T[Member]> }
-    : T;
+  : { readonly [Member in keyof T]: DeepReadonly<T[Member]> };
