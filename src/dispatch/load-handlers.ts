@@ -80,14 +80,13 @@ const text = z.string().optional();
 const aFunction = z.custom((value) => typeof value === 'function', 'must be a function');
 const kind = z.string().refine((slot) => KINDS.includes(slot));
 const limited = z.union([kind, z.string().startsWith('schedule:')], A_HANDLER);
-const limit = z.strictObject({ kinds: z.array(limited), most: z.int().min(1) });
 const name = z.string().refine(isSubscriber);
 const part = z.strictObject({
   handlers: z.record(kind, aFunction.optional(), A_HANDLER),
   limits: z
     .record(z.string(), z.any())
     .transform((limits) => limitsOf({ limits }))
-    .pipe(z.record(z.string(), limit))
+    .pipe(z.record(z.string(), z.strictObject({ kinds: z.array(limited), most: z.int().min(1) })))
     .refine((limits) => !repeatedOf(Object.values(limits).flatMap(({ kinds }) => kinds)), TWICE)
     .optional(),
 });
@@ -108,6 +107,7 @@ const definition = part.extend({
   schedule: z.record(name, schedule, NAMED).optional(),
   routes: aFunction.optional(),
   onDead: aFunction.optional(),
+  wrap: aFunction.optional(), // as `events check` gives a receiver under test
 });
 
 /** The error with its stack up to here. Of a syntax error, Node puts the line of code before it. */
