@@ -94,9 +94,7 @@ export class Dispatcher {
   }
 
   /** How many handlers run. */
-  get running(): number {
-    return this.#atWork.size;
-  }
+  readonly running = () => this.#atWork.size;
 
   start(): void {
     this.#isStopped = false;
@@ -110,20 +108,20 @@ export class Dispatcher {
     this.#pollOften();
     this.#cancelGathering ??= this.#options.clock.after(GATHER_MS, () => {
       this.#cancelGathering = undefined;
-      if (this.#of.subscriber === '') this.wake();
-      else this.#pollIn(0); // its event is yet to be made
+      if (this.#of.subscriber === '') this.#claimMore();
+      else this.wake(); // its event is yet to be made
     });
   }
 
-  /** Something is due: looks now, and not only at its next poll. */
-  look(): void {
+  /** Something may be due or ready: looks now, and not only at its next poll. */
+  wake(): void {
     this.#pollIn(0);
   }
 
   /** Events may be ready. */
-  wake(): void {
+  #claimMore(): void {
     this.#isClaimWanted = true;
-    this.#claim();
+    this.#follow(this.#claimWhileWanted());
   }
 
   /**
@@ -170,9 +168,9 @@ export class Dispatcher {
         found.push(...ready);
         for (const event of dead) this.#tellDead(event);
       }
-      if (work.isReady || found.length > 0) this.wake();
+      if (work.isReady || found.length > 0) this.#claimMore();
       if (now >= this.#sweepAt && !this.#isStopped) {
-        if ((await store.queue.sweep(this.#of)) > 0) this.wake();
+        if ((await store.queue.sweep(this.#of)) > 0) this.#claimMore();
         this.#sweepAt = now + SWEEP_MS;
       }
     } catch (error) {
@@ -197,17 +195,16 @@ export class Dispatcher {
     for (const leased of this.#leased)
       if (leased.leasedAt <= before) giveUp(leased, 'the lease was not renewed in time');
     const due = [...this.#leased].filter(({ leasedAt }) => leasedAt <= now - renewalMs(leaseMs));
-    if (due.length > 0 && !this.#isRenewing) void this.#renew(due, leaseMs);
+    if (due.length > 0 && !this.#isRenewing) void this.#renew(due, now);
     return lookMs;
   }
 
-  async #renew(due: readonly Leased[], leaseMs: number): Promise<void> {
-    const { store, clock } = this.#options;
-    const askedAt = clock.monotonic();
+  async #renew(due: readonly Leased[], askedAt: number): Promise<void> {
+    const { store, config } = this.#options;
     this.#isRenewing = true;
     try {
       const list = due.map(({ claim: { lease, resource, seq } }) => ({ lease, resource, seq }));
-      const held = new Set(await store.queue.renew({ ...this.#of, list, leaseMs }));
+      const held = new Set(await store.queue.renew({ ...this.#of, list, leaseMs: config.LEASE_MS }));
       for (const leased of due) {
         if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
         else if (this.#leased.has(leased)) giveUp(leased, 'the lease is lost');
@@ -218,15 +215,11 @@ export class Dispatcher {
     this.#isRenewing = false;
   }
 
-  /** Claims while events may be ready and places for handlers are free. */
-  #claim(): void {
-    if (this.#isClaimWanted && !this.#isClaiming) this.#follow(this.#claimWhileWanted());
-  }
-
-  /** Each claim takes as many events as places for handlers are free: none is leased ahead. */
+  /** Claims while events may be ready and places for handlers are free: as many as that, so that none is leased ahead. */
   async #claimWhileWanted(): Promise<void> {
     const { store, clock, config } = this.#options;
     const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
+    if (this.#isClaiming) return;
     this.#isClaiming = true;
     while (this.#isClaimWanted) {
       await setImmediate(); // one claim for all handlers that end in this turn of the event loop
@@ -274,7 +267,7 @@ export class Dispatcher {
     const limit = this.#limits.find((one) => isOf(claim, one));
     this.#atWork.delete(leased);
     if (limit && this.#free(limit).room === 1) this.#isClaimWanted = true; // events over the limit may wait for this place
-    this.#claim();
+    this.#follow(this.#claimWhileWanted());
 
     const run = await this.#insist('look for a handler', claim, () => this.#lookElsewhere(ran, claim));
     if (!run) return;
@@ -322,7 +315,7 @@ export class Dispatcher {
   async #store(claim: Claim, settlement: Settlement): Promise<boolean> {
     const { store, log } = this.#options;
     const settled = await this.#insist('store a result', claim, () => store.queue.settle(claim, settlement));
-    if (settled?.hasMore) this.wake();
+    if (settled?.hasMore) this.#claimMore();
     if (settled && settlement.status === 'pending') this.#pollOften();
     if (settled?.isHeld === false) log.error(lineOf(claim), LOST);
     return settled?.isHeld === true;
@@ -362,12 +355,10 @@ export class Dispatcher {
     await within(clock, LAST_MS, this.#ended());
     this.#endLeases();
     this.#over.abort();
-    for (const leased of this.#leased) {
-      if (this.#atWork.has(leased)) log.warn(lineOf(leased.claim), IGNORES_SIGNAL);
-      else log.error(lineOf(leased.claim), NOT_STORED);
-    }
-    const unstored = this.#leased.size - this.#atWork.size;
-    if (unstored > 0) throw new KitError('STORE_UNAVAILABLE', `${UNSTORED}: ${unstored}`);
+    for (const { claim } of this.#atWork) log.warn(lineOf(claim), IGNORES_SIGNAL);
+    const unstored = this.#leased.difference(this.#atWork);
+    for (const { claim } of unstored) log.error(lineOf(claim), NOT_STORED);
+    if (unstored.size > 0) throw new KitError('STORE_UNAVAILABLE', `${UNSTORED}: ${unstored.size}`);
   }
 
   /** Has a stop wait for work. */
