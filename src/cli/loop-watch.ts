@@ -4,7 +4,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { pause, repeat, systemClock, within } from '../base/clock.ts';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
-import { type DefinedApp, wrapApp } from '../dispatch/handler.ts';
+import { type Wrapped, wrapApp } from '../dispatch/handler.ts';
 
 const BEAT_MS = 500;
 /** So many beats may be missing before the event loop stands still. */
@@ -28,7 +28,7 @@ interface Watched {
  *   with the first handler: a service at rest has none
  * @returns the same app, whose handlers start the thread
  */
-export function watchLoop<A extends Pick<DefinedApp, 'handlers' | 'subscribers'>>(app: A, log?: Logger): A {
+export function watchLoop<A extends Wrapped>(app: A, log?: Logger): A {
   const beats = new Int32Array(new SharedArrayBuffer(8));
   let thread: Worker | undefined;
   const beat = async () => {

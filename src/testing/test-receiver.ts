@@ -533,7 +533,7 @@ export class TestReceiver {
   async #pass(ms: number): Promise<void> {
     const end = this.now() + ms;
     for (let rounds = 0; ; rounds++) {
-      (await this.#life.begun).dispatcher.look();
+      (await this.#life.begun).dispatcher.wake();
       this.#life.clock.leap(this.now());
       await this.#quiet();
       const due = await this.#nextDue();

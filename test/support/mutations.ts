@@ -277,7 +277,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
-    change: ['(await this.#life.begun).dispatcher.look();', ''],
+    change: ['(await this.#life.begun).dispatcher.wake();\n      this.#life.clock', 'this.#life.clock'],
     noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
   },
   'tests of handlers: settled makes no tick': {
