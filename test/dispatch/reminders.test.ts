@@ -6,37 +6,6 @@ import { eachWithStage } from './stage.ts';
 const stage = eachWithStage();
 const MINUTE = 60_000;
 
-/** An incident that closes five minutes after its channel went idle, unless that is back. */
-function incidents() {
-  const seen: string[] = [];
-  const note = (what: string, ctx: HandlerContext) =>
-    void seen.push(`${what} ${ctx.origin} ${ctx.attempt} ${new Date(ctx.now()).toISOString().slice(14, 19)}`);
-  const handlers: Handlers = {
-    channel_idle: (event, ctx) => ctx.remind('close', { after: 5 * MINUTE, data: { site: event.site_id } }),
-    channel_active: (_, ctx) => ctx.forget('close'),
-    reminder: ({ name, data, channel_id }: Reminder, ctx) =>
-      note(`${name} ${channel_id} ${JSON.stringify(data)}`, ctx),
-  };
-  return { handlers, seen };
-}
-
-test('a reminder comes to its handler when it is due, in whichever process; one that is forgotten does not', async () => {
-  const { start, record, pass } = stage();
-  const { handlers, seen } = incidents();
-  await start(handlers);
-  const idle = (channel_id: string) =>
-    record({ event: 'channel_idle', channel_id, media_id: undefined } as never);
-  const first = await idle('one');
-  await idle('two');
-  await pass(2 * MINUTE);
-  await record({ event: 'channel_active', channel_id: 'two', media_id: undefined } as never);
-  await start(handlers);
-  await pass(4 * MINUTE);
-  expect(seen).toHaveLength(1);
-  expect(seen[0]).toMatch(/^close one \{"site":".+"\} reminder 1/);
-  expect(first).toBeDefined();
-});
-
 test("a schedule runs at its times, once in all processes, with retries, and a provider's kind of the same name goes to unknown", async () => {
   const { start, record, pass, store } = stage();
   const seen: string[] = [];

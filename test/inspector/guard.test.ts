@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { isOwnHost } from '../../src/inspector/admin-app.ts';
-import { guessesOf } from '../../src/inspector/guard/guesses.ts';
 import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
-import { logLines } from '../support/log-lines.ts';
 
 let inspected: Inspected;
 beforeAll(async () => {
@@ -146,21 +143,5 @@ describe('guesses of the token:', () => {
       for (let round = 0; round < 10; round++) await ask('wrong', round);
       expect((await ask(TOKEN, 99)).status).toBe(429);
     });
-  });
-
-  test('each of a source is told of at once, and further ones of the same minute only a minute later', async () => {
-    const clock = new VirtualClock(Date.now());
-    const { log, withMessage } = logLines();
-    const guess = guessesOf(() => undefined, clock, log);
-    for (let round = 0; round < 50; round++) guess('a', 'wrong');
-    for (let source = 0; source < 500; source++) guess(`source ${source}`, 'wrong');
-    const told = () => withMessage('wrong admin token').map(({ source, guesses: n }) => [source, n]);
-    // Ten of the first source, ninety others, and then all that no token was checked of.
-    expect(told()).toHaveLength(92);
-    await clock.advance(60_000);
-    expect(told().slice(92)).toEqual([
-      ['a', 49],
-      ['others', 409],
-    ]);
   });
 });
