@@ -159,7 +159,13 @@ describe('schedules and reminders of some instances', () => {
       `true no_handler undefined: ${skipped} unknown, and new has one`,
     ]);
     const { concerns } = await inspected.api('/stats');
-    for (const { action } of concerns)
+    await store.queue.pause({ reason: 'a test', by: 'me' });
+    for (const { action, advice } of concerns) {
+      expect(advice).toContain('`npx hookkit events replay --status skipped --error ');
       expect((await inspected.raw(`/${action.path}`)).body).toContain('<button>Replay 1 event</button>');
+      const filters = Object.fromEntries(new URLSearchParams(action.path.split('?')[1]));
+      expect((await inspected.post('/api/events/replay', filters)).status).toBe(200);
+    }
+    expect(await told(all)).toEqual([expect.stringMatching(/^true paused/)]);
   });
 });

@@ -586,7 +586,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'told: what was skipped while another instance had its handler': {
     change: ['handledAt < seenAt + HEARD_MS', 'handledAt < startedAt'],
-    noticedBy: 'test/scenarios/different-handlers.test.ts: is told with its replay',
+    noticedBy: 'test/inspector/reminders.test.ts: was skipped for want of a handler',
   },
   'told: three crashes in a row are a loop, and two are not': {
     change: ['const LEAST_CRASHES = 3;', 'const LEAST_CRASHES = 2;'],
