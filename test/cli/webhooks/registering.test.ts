@@ -58,12 +58,6 @@ test('deletes a webhook and lets its secret verify for the grace time, when it i
   expect(await here.json(['webhooks', 'show', id])).toMatchObject(shown);
 });
 
-test('show ends with 1, when there is no such webhook', async () => {
-  const { code, stdout, stderr } = await here.cli(['webhooks', 'show', 'unknown0']);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^hookkit: .*(no webhook unknown0|not_found)/);
-});
-
 test('stores no secret that begins with mock-, when other machines reach the receiver: neither an imported nor a created one', async () => {
   const seeded = await MockProvider.start({ port: 0, seed: 1 });
   const imported = (env: Readonly<Record<string, string>>) =>
