@@ -6,16 +6,12 @@ import { databaseForEachTest } from '../support/engine.ts';
 import { type Line, ndjson } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
-import { runCli } from '../support/run-cli.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
 const EXITED = 'process.exit() was called; all acknowledged notifications are on disk';
-const CRASHED = 'crashed; all acknowledged notifications are on disk';
-/** A fault of the program's own, on demand. */
-const FAULT = "process.on('SIGCONT',()=>void(Promise.reject()))";
 
 const database = databaseForEachTest();
 let store: EventStore;
@@ -84,19 +80,6 @@ test('the server says so, exits with 1 and has used the attempt up, when a handl
   expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
 });
 
-test('the server exits with 1 and has used the attempt up, when the uncaught error is undefined and of no handler', async () => {
-  const id = await record('held');
-  const faulty = { HANDLER_TIMEOUT_MS: '60000', NODE_OPTIONS: `--import=data:text/javascript,${FAULT}` };
-  const { child, exited, output } = await startProcess({ ...env, ...faulty });
-  await eventually('it runs', async () => (await statusOf(id)) === 'running');
-  child.kill('SIGCONT');
-  expect(await exited).toBe(1);
-  expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
-  expect(linesOf(output(), EXITED)).toEqual([]);
-  await isGivenUp(id);
-  expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
-});
-
 test('the server names the event of a handler that holds up the event loop, and goes on, with how long that was', async () => {
   const GO_ON = join(await temporaryDirectory(), 'go-on');
   const { output, stop } = await startProcess({
@@ -116,13 +99,4 @@ test('the server names the event of a handler that holds up the event loop, and 
   expect(told()).toMatchObject([{ atWork: [name] }]);
   expect(told()[0]?.ms).toBeGreaterThan(5000);
   await stop();
-});
-
-test('handlers try shows how the handler ended, when it left an error behind, and names the error', async () => {
-  const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'timer', '--json'];
-  const { code, stdout, stderr } = await runCli(args, { env });
-  expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
-  const [line] = linesOf(stderr, LEFT);
-  expect(line).toMatchObject({ event: JSON.parse(stdout).id });
-  expect(line?.error).toMatch(/^Error: left in a timer: the cause of it\n(.*\n)+caused by: Error: the cause/);
 });
