@@ -226,12 +226,3 @@ test('a close that fails is logged, and does not keep the rest from ending', asy
   const error = expect.stringMatching(/^Error: still in use\n.*app\.test\.ts/);
   expect(log.withMessage('the close of the app failed')).toMatchObject([{ error }]);
 });
-
-test('a close that never ends is left behind at a stop, after SHUTDOWN_GRACE_MS, with a line', async () => {
-  const close = () => new Promise<void>(() => {});
-  const app = defineApp({ start: () => ({ app: 1, close }), handlers: {} });
-  const { service, log } = await serve(app, { SHUTDOWN_GRACE_MS: '10' });
-  await service.stop();
-  const line = 'the close of the app does not end, and the stop goes on without it (SHUTDOWN_GRACE_MS)';
-  expect(log.withMessage(line)).toHaveLength(1);
-});

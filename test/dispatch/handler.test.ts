@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { combineHandlers, defineHandlers } from '../../src/dispatch/handler.ts';
@@ -155,11 +153,4 @@ test('a resource takes 64 KB, names included, and not a byte more; what is delet
   state.set('é', 'small');
   state.delete('other');
   state.set('a', 'x'.repeat(60_000));
-});
-
-const script = fileURLToPath(new URL('../support/hostile-handlers.ts', import.meta.url));
-
-test('a process goes on, every event ends by its own attempts, and no lane is blocked, whatever handlers return, throw, pass and leave behind', () => {
-  const told = execFileSync(process.execPath, [script], { encoding: 'utf8' });
-  expect(told).toMatch(/^\d{3} handlers\n$/);
 });

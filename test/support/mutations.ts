@@ -318,7 +318,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a name of a step is used once in a run': {
     change: ['if (called.has(step)) throw new Error(calledTwice(step));', ''],
-    noticedBy: 'test/dispatch/once.test.ts: throws, when the step is under way or done',
+    noticedBy: 'test/dispatch/once.test.ts: the step is under way or done',
   },
   'a repeat can be told: a step is stored only under its lease (4)': {
     change: [
