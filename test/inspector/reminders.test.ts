@@ -102,15 +102,6 @@ describe('an app with reminders and schedules', () => {
     expect(all).toContain('<button>Replay 1 event</button>');
     expect(all).toContain('Reminders and ticks are left out');
   });
-
-  test('counts runs by their kinds, and what came in without them', async () => {
-    const metrics = (await inspected.raw('/metrics')).body;
-    expect(metrics).toContain('webhook_handler_seconds_count{kind="reminder",outcome="failed"}');
-    expect(metrics).toContain('webhook_handler_seconds_count{kind="schedule:digest",outcome="handled"}');
-    const { figures, last_recorded_at } = await inspected.api('/stats');
-    const { received_at } = await inspected.api(`/events/${setter}`);
-    expect([figures.accepted, last_recorded_at]).toEqual([1, received_at]);
-  });
 });
 
 describe('schedules and reminders of some instances', () => {
