@@ -122,14 +122,6 @@ test.each(['delete', 'rotate'])('%s says whether WEBHOOK_SECRET verifies for the
   expect(nothing.stderr).not.toContain('WEBHOOK_SECRET');
 });
 
-test('signs nothing with WEBHOOK_SECRET, when the secret of the webhook was retired, and says what to do, with 2', async () => {
-  const id = await webhookOfRetired();
-  const send = ['events', 'send', '--kind', 'media_created', '--media', 'm', '--to', 'http://127.0.0.1:9/'];
-  const { code, stderr } = await here.cli([...send, '--webhook', id], { env });
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/no live secret for webhook \w+: /);
-});
-
 test('create deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {
   const before = here.mock.listWebhooks();
   await here.database.execute({
