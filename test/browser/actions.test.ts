@@ -86,19 +86,6 @@ describeInBrowser('a reader', () => {
     expect(await page.textContent('tbody a')).toBe(newest);
   });
 
-  test('sees a channel move across the board, when it becomes idle, without doing anything', async () => {
-    const { page } = await openTab();
-    await page.goto(`${inspected.url}/channels`);
-    await page.waitForSelector('#live:text-is("live")');
-    expect(await page.locator('.channel.active').count()).toBe(2);
-    const id = (await page.textContent('.channel.active a')) ?? '';
-    inspected.mock.idleChannel(id);
-    await page.waitForSelector(`.channel.idle:has-text("${id}")`);
-    await page.click('a:has-text("active 1")');
-    await page.waitForURL(/state=active/);
-    expect(await page.locator('.channel').count()).toBe(1);
-  });
-
   test('dismisses one event and then what matches, when there is no JavaScript, with a note', async () => {
     const { page } = await openTab({ javaScriptEnabled: false });
     const { store } = inspected.service;
