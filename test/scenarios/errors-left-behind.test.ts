@@ -12,6 +12,9 @@ import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
 const EXITED = 'process.exit() was called; all acknowledged notifications are on disk';
+const CRASHED = 'crashed; all acknowledged notifications are on disk';
+/** A fault of the program's own, on demand. */
+const FAULT = "process.on('SIGCONT',()=>void(Promise.reject()))";
 
 const database = databaseForEachTest();
 let store: EventStore;
@@ -78,6 +81,14 @@ test('the server says so, exits with 1 and has used the attempt up, when a handl
   expect(linesOf(output(), EXITED)).toMatchObject([{ event: id, attempt: 1, error }]);
   await isGivenUp(id);
   expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
+});
+
+test('the server exits with 1, when an error is left behind that is of no handler', async () => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${FAULT}`;
+  const { child, exited, output } = await startProcess({ ...env, NODE_OPTIONS });
+  child.kill('SIGCONT');
+  expect(await exited).toBe(1);
+  expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
 });
 
 test('the server names the event of a handler that holds up the event loop, and goes on, with how long that was', async () => {

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../../src/base/clock.ts';
 import { MockProvider } from '../../../src/mock/index.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
-import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
 import { createCommand, type Installation, install, SITE } from '../../support/installation.ts';
 import { handOn } from '../../support/provider-proxy.ts';
 import { startCli } from '../../support/run-cli.ts';
@@ -98,28 +96,6 @@ test.each([
   const run = await here.cli(['webhooks', 'import', '--id', 'hook0001'], { stdin });
   expect(run).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(why) });
   expect(run.stderr).not.toMatch(/words|a-secret/);
-});
-
-const env = { WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' };
-
-/** A webhook whose only stored secret verifies nothing any more. */
-async function webhookOfRetired(): Promise<string> {
-  const { id } = here.foreignWebhook(URL);
-  const store = await here.openStore();
-  await store.secrets.add(id, 'a-secret-that-is-stored-0123456789');
-  await retireSecrets(store, { id, at: systemClock.now() });
-  await store.close();
-  return id;
-}
-
-test.each(['delete', 'rotate'])('%s says whether WEBHOOK_SECRET verifies for the webhook', async (verb) => {
-  const { id: neverStored } = here.foreignWebhook(URL);
-  const still = await here.cli(['webhooks', verb, neverStored], { env });
-  expect(still).toMatchObject({ code: 0, stdout: expect.stringContaining('secret was never stored') });
-  expect(still.stderr).toContain(`WEBHOOK_SECRET still verifies for ${neverStored}`);
-  const nothing = await here.cli(['webhooks', verb, await webhookOfRetired()], { env });
-  expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('verifies nothing any more') });
-  expect(nothing.stderr).not.toContain('WEBHOOK_SECRET');
 });
 
 test('create deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {
