@@ -314,7 +314,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a name of a step is used once in a run': {
     change: ['if (called.has(step)) throw new Error(calledTwice(step));', ''],
-    noticedBy: 'test/dispatch/once.test.ts: throws, when the step is under way or done',
+    noticedBy: 'test/dispatch/once.test.ts: the step is under way or done',
   },
   'a repeat can be told: a step is stored only under its lease (4)': {
     change: [
@@ -582,7 +582,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'told: what was skipped while another instance had its handler': {
     change: ['handledAt < seenAt + HEARD_MS', 'handledAt < startedAt'],
-    noticedBy: 'test/scenarios/different-handlers.test.ts: is told with its replay',
+    noticedBy: 'test/inspector/reminders.test.ts: was skipped for want of a handler',
   },
   'told: three crashes in a row are a loop, and two are not': {
     change: ['const LEAST_CRASHES = 3;', 'const LEAST_CRASHES = 2;'],
