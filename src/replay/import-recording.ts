@@ -37,7 +37,8 @@ export async function importRecording({ queue }: EventStore, source: Source, imp
   };
   for await (const { body, place = '', share } of source.read(leftOut)) {
     const value = JSON.parse(body);
-    const problem = refusalOf(Buffer.from(body), bodyLimit) ?? problemIn(value);
+    const refusal = refusalOf(Buffer.from(body), bodyLimit);
+    const problem = refusal === undefined ? problemIn(value) : `a receiver refuses this with ${refusal}`;
     if (problem === undefined) batch.push(toVerified(value, body));
     else leftOut.addBroken(place, problem);
     if (signal.aborted) break;
