@@ -36,7 +36,7 @@ export const ANSWER_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 const ADVICE: Readonly<Record<number, string>> = {
-  200: ' without what was asked for: give the URL of its admin listener (ADMIN_PORT)',
+  200: ' without a cursor or the event: give the URL of its admin listener (ADMIN_PORT)',
   401: ': give its ADMIN_READ_TOKEN in --token-file',
   404: ': give the URL of its admin listener (ADMIN_PORT)',
 };
