@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { handlersFile } from '../dispatch/load-handlers.ts';
 import { reconcileOnce } from '../reconcile/index.ts';
 import type { Pass } from '../store/event-store.ts';
 import { withDatabase } from '../store/open.ts';
@@ -10,7 +9,7 @@ import { iso } from '../store/queue/lists/event-json.ts';
 import { change } from './change.ts';
 import { interruptible } from './interruptible.ts';
 import { configOf, moment, wholeNumber } from './options.ts';
-import { line, printResult } from './output.ts';
+import { printResult } from './output.ts';
 import { withHandlers } from './with-handlers.ts';
 
 type Flags = Partial<Record<'since' | 'most', number> & Record<'dryRun' | 'json', true>>;
@@ -28,12 +27,10 @@ export function addReconcile(program: Command): void {
 
 async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: Command): Promise<void> {
   const config = configOf(command);
-  const advice = 'nothing was recorded: run it again';
   const pass = await withDatabase(config, (store) =>
     withHandlers(config, store, ({ app: { reconcile: own, value }, log }) => {
-      const problem = `${line(handlersFile(config))} has no app with \`reconcile\``;
-      if (!own) throw new KitError('INPUT_INVALID', problem);
-      return interruptible(advice, (signal) => {
+      if (!own) throw new KitError('INPUT_INVALID', 'the app of HANDLERS has no `reconcile`');
+      return interruptible('nothing was recorded', (signal) => {
         const needs = { store, log, clock: systemClock, signal };
         const once = async () => countedOf(await reconcileOnce(own, value, needs, { ...limits, isTrial }));
         return isTrial ? once() : change(store, command, once);

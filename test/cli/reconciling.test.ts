@@ -69,6 +69,6 @@ test('reconcile is refused with what is lacking, when the app says nothing of wh
   });
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: expect.stringMatching(/plain\.mjs has no app with `reconcile`/),
+    stderr: expect.stringMatching(/the app of HANDLERS has no `reconcile`/),
   });
 });

@@ -8,16 +8,15 @@ import { interruptible } from '../interruptible.ts';
 import { configOf } from '../options.ts';
 import { onStderr, printResult } from '../output.ts';
 
-const HELP = `
-Each becomes an event with \`ctx.origin\` import, and its handler runs as ever. What is there already stays as it is. What a receiver refuses
-for its form, or a handler could never have, is named and left out, and the exit code is 1.`;
-
 export function addImport(events: Command): void {
   events
     .command('import')
     .description('Import payloads without a signature, by your own authority.')
     .argument('<file>', 'a recording, payloads a line, or what else replay --from takes (-: stdin)')
-    .addHelpText('after', HELP)
+    .addHelpText(
+      'after',
+      '\nHandlers see `ctx.origin` import. What no handler could get is left out, with exit code 1.',
+    )
     .action(importEvents);
 }
 

@@ -3,7 +3,6 @@ import { expect, jest, test } from '@jest/globals';
 import { deskForEachTest } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { eventually } from '../../support/eventually.ts';
-import { only } from '../../support/only.ts';
 import { startCli } from '../../support/run-cli.ts';
 import { verified, verifiedBody } from '../../support/verified-notification.ts';
 
@@ -90,10 +89,4 @@ test('a recording says what was imported or reconciled, redacted too, and a chec
     ['import', 'import'],
     ['reconciled', 'reconciled'],
   ]);
-  const wrong = desk().write('wrong.ndjson', recorded(payload('m')).replace('{', '{"origin":"reminder",'));
-  expect(await desk().events(['import', wrong])).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('line 1: "origin": '),
-  });
-  expect(only(await eventsIn(store, { resource: 'media:import' })).origin).toBe('import');
 });
