@@ -158,15 +158,6 @@ onEachEngine('lists', (stage) => {
     );
     await fc.assert(received, { numRuns: runs(100) });
   });
-
-  test('show an event among the others of its resource, newest first', async () => {
-    const { store } = stage;
-    const list = [5, 1, 3, 3, 9, 2].map((seconds) => notified('media:one', seconds));
-    await recorded(store, ...list, notified('media:two', 3));
-    const around = await store.queue.timeline({ id: list[3]?.id ?? '', each: 2 });
-    expect(around?.map(({ id }) => id)).toEqual([4, 0, 3, 2, 5].map((n) => list[n]?.id));
-    expect(await store.queue.timeline({ id: 'none', each: 2 })).toBeUndefined();
-  });
 });
 
 onEachEngine('overview', (stage) => {

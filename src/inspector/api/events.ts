@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
-import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
+import { eventJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import { EVENT_ID, RESOURCE, STATUSES, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
@@ -72,19 +72,16 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
 
 /** One event with all that belongs to it, and the events around it. */
 export async function event({ store }: Inspected, { id }: { readonly id: string }) {
-  const [found, timeline] = await Promise.all([
-    wholeEventJson(store, id),
-    store.queue.timeline({ id, each: NEIGHBOURS }),
-  ]);
-  if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
-  return {
-    ...found,
-    timeline: timeline.map((other) => ({
-      id: other.id,
-      kind: other.kind,
-      event_time: eventTimeOf(other),
-      handled_at: isoOrNull(other.handledAt),
-      status: other.status,
-    })),
-  };
+  const found = await wholeEventJson(store, id);
+  if (!found) throw new RefusedError(404, 'there is no such event');
+  const { resource, subscriber } = found;
+  const stretch = { after: id, reach: NEIGHBOURS, limit: NEIGHBOURS };
+  const beside = async (order: 'newest' | 'oldest') =>
+    (await store.queue.search({ filter: { resource, subscriber }, stretch, order })).events.map(eventJson);
+  const around = [...(await beside('oldest')).toReversed(), found, ...(await beside('newest'))];
+  const timeline = around.map((one) => {
+    const { id, kind, event_time, handled_at, status } = one;
+    return { id, kind, event_time, handled_at, status };
+  });
+  return { ...found, timeline };
 }
