@@ -59,8 +59,9 @@ const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${co
 const notGiven = `SELECT received_at, 0 AS replays FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
   AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) ORDER BY seq LIMIT ${OLDEST}) n WHERE NOT ${IS_OWN}`;
 // Asked of one subscriber after the other: the indexes by which work is found begin with it.
-const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
-  ${count(`events WHERE ${OF} AND next_at IS NOT NULL`)} AS waiting, ${count(`lanes WHERE ${OF} AND lease IS NOT NULL`)} AS running,
+const waiting = count(`events WHERE ${OF} AND next_at IS NOT NULL`);
+const running = count(`lanes WHERE ${OF} AND lease IS NOT NULL`);
+const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} - ${running} + ${waiting} AS pending, ${waiting} AS waiting, ${running} AS running,
   ${oldest(`${ready('starts = 0 AND asked_at IS NULL')} UNION ALL ${notGiven}`)} AS oldest_ready_at,
   ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting} UNION ALL ${notGiven}`)} AS oldest_pending_at,
   (SELECT next_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT 1) AS next_at`;
@@ -93,12 +94,8 @@ export const silenceSince = (db: Db, time: { readonly since: number }) =>
 export async function overview(db: Db): Promise<Overview> {
   const { paused, ...row } = await one<OverviewRow>(db, atAGlance);
   const subscribers: Record<string, Work> = {};
-  for (const subscriber of await subscriberNames(db)) {
-    const { ready, ...work } = await one<Omit<Work, 'pending'> & { ready: number }>(db, workOf, {
-      subscriber,
-    });
-    subscribers[subscriber] = { ...work, pending: Math.max(0, ready - work.running) + work.waiting };
-  }
+  for (const subscriber of await subscriberNames(db))
+    subscribers[subscriber] = await one<Work>(db, workOf, { subscriber });
   const works = Object.values(subscribers);
   const sum = (name: 'pending' | 'waiting' | 'running') => works.reduce((all, one) => all + one[name], 0);
   const first = (name: 'oldestReadyAt' | 'oldestPendingAt' | 'nextAt') =>
