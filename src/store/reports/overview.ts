@@ -43,20 +43,20 @@ const oldestOf = (which: string) => `SELECT min(received_at) FROM (
     WHERE e.subscriber = l.subscriber AND e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
     ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND ${which}`;
 const lanes = (which: string, lease: string, end: string) =>
-  `SELECT (${oldestOf(which)}) AS received_at, 0 AS replays
+  `SELECT (${oldestOf(which)}) AS received_at
     FROM (SELECT subscriber, resource, event FROM lanes WHERE ${OF} AND lease ${lease} ${end}) l`;
 // A run of a schedule may take longer than its times are apart.
 const ready = (which: string) =>
   `${lanes(which, 'IS NULL', `ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL
     ${lanes(`${which} AND origin <> 'schedule'`, 'IS NOT NULL', '')}`;
-const oldestWaiting = `SELECT received_at, replays FROM (SELECT received_at, replays, asked_at FROM events
-  WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL`;
-const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
+const oldestWaiting = `SELECT received_at FROM (SELECT received_at, replays, asked_at FROM events
+  WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL AND replays = 0`;
+const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o)`;
 const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${count('quarantine')} AS quarantined,
   coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
 // What a subscriber was not given yet is ready for it, too.
-const notGiven = `SELECT received_at, 0 AS replays FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
+const notGiven = `SELECT received_at FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
   AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) ORDER BY seq LIMIT ${OLDEST}) n WHERE NOT ${IS_OWN}`;
 // Asked of one subscriber after the other: the indexes by which work is found begin with it.
 const waiting = count(`events WHERE ${OF} AND next_at IS NOT NULL`);

@@ -22,31 +22,27 @@ const FAILED = `SELECT g.*, (SELECT min(a.started_at) FROM attempts a JOIN event
 /** With the seq of the oldest of its events: of one that was not replayed, if there is one. */
 type Group = Problem & { readonly seq: number };
 
-/** What one reads of starts and events that need attention. */
+/** What one reads of events that need attention. */
 export const problemReads = {
-  /** Dead events, and those that wait after a failure, in groups: the largest first. */
+  /** Dead events, and those that wait after a failure, in groups, the largest first. Those whose errors differ in ids, numbers and times only are one. */
   async problems(db: Db): Promise<Problem[]> {
-    return merged([...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))]);
+    const rows = [...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))];
+    const told = rows.map((row) => ({ ...row, error: alike(row.error ?? '') }));
+    const groups = Map.groupBy(told, ({ status, subscriber, kind, siteId, error }) =>
+      JSON.stringify([status, subscriber, kind, siteId, error]),
+    );
+    const sum = (one: Group, other: Group): Group => ({
+      ...(one.seq < other.seq ? one : other),
+      count: one.count + other.count,
+      firstAt: Math.min(one.firstAt, other.firstAt),
+      lastAt: Math.max(one.lastAt, other.lastAt),
+      nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),
+    });
+    const sums = Array.from(groups.values(), (some) => some.reduce(sum));
+    sums.sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
+    return sums.map(({ seq: _, ...problem }) => problem);
   },
 };
-
-/** Groups whose errors differ in ids, numbers and times only are one. */
-function merged(rows: readonly Group[]): Problem[] {
-  const told = rows.map((row) => ({ ...row, error: alike(row.error ?? '') }));
-  const groups = Map.groupBy(told, (row) =>
-    JSON.stringify([row.status, row.subscriber, row.kind, row.siteId, row.error]),
-  );
-  const sum = (one: Group, other: Group): Group => ({
-    ...(one.seq < other.seq ? one : other),
-    count: one.count + other.count,
-    firstAt: Math.min(one.firstAt, other.firstAt),
-    lastAt: Math.max(one.lastAt, other.lastAt),
-    nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),
-  });
-  const sums = Array.from(groups.values(), (some) => some.reduce(sum));
-  sums.sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
-  return sums.map(({ seq: _, ...problem }) => problem);
-}
 
 /** The status of an answer, such as 503, tells errors apart; 503 ms do not. */
 const isStatus = (word: string, rest: string) => /^[45]\d\d\W*$/.test(word) && !/^ m?s\b/.test(rest);
