@@ -71,8 +71,7 @@ function matches(one: Listed, filter: EventFilter): boolean {
 /** What a filter finds, oldest first: by event time within a resource, else as received. */
 function expected(all: readonly Listed[], filter: EventFilter): string[] {
   const found = all.filter((one) => matches(one, filter));
-  const isOfResource = filter.resource !== undefined && filter.ids === undefined;
-  if (isOfResource) found.sort((one, other) => one.eventTime - other.eventTime); // keeps the order of receipt otherwise
+  if (filter.resource !== undefined) found.sort((one, other) => one.eventTime - other.eventTime); // keeps the order of receipt otherwise
   return found.map(({ id }) => id);
 }
 
