@@ -100,11 +100,11 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
   async function* matching(filter: EventFilter, subscribers: readonly string[]) {
     // Not the last safe place: an ack under way may hold it back behind events that are there.
-    const { seq: upTo } = await reader.lastGiven();
+    const [newest] = (await reader.search({ filter: {}, stretch: { limit: 1, reach: 1 } })).events;
     for (const subscriber of filter.subscriber === undefined ? subscribers : [filter.subscriber]) {
       const own = { ...filter, subscriber };
       const page = (after: string | undefined) =>
-        reader.search({ filter: own, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
+        reader.search({ filter: own, stretch: { after, limit: WAVE, upTo: newest?.seq }, order: 'oldest' });
       for await (const { events } of stepsFrom(undefined, page))
         if (events.length > 0)
           yield { subscriber, events: events.map(({ seq, resource }) => ({ seq, resource })) };
