@@ -81,12 +81,12 @@ export function fanOutOperations(d: Dialect) {
       return made;
     },
 
-    /** Makes the events of a subscriber that it has not yet, and holds them. @returns them, and of how many the body is gone */
-    async makeHeld(db: Db, { events, subscriber, heldBy }: Omit<Chosen, 'still'> & Held) {
+    /** Makes the events of a subscriber that it has not yet, and holds them. Those are left whose body is gone. */
+    async makeHeld(db: Db, { events, subscriber, heldBy }: Held & Pick<Chosen, 'events'>) {
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
       const sources = await db.each<Source>(chosen, events, { subscriber });
       const { made, pruned } = await makeOf(db, sources, row?.kinds ?? '', { subscriber, heldBy });
-      return { ids: made.map(({ id }) => id), pruned };
+      return { ids: made.map(({ id }) => id), left: pruned };
     },
 
     /** Gives a subscriber no further events, and forgets its reminders. @returns whether it was there */
