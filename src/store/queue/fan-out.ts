@@ -61,7 +61,6 @@ export function fanOutOperations(d: Dialect) {
       await db.all(add, { subscriber });
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
       const all = [...new Set([...(row?.kinds.split(',') ?? []), ...kinds])].filter(Boolean).sort().join();
-      if (row?.place !== undefined && row.kinds === all) return;
       // Not the last seq of all: an ack under way may have a lower one.
       await db.all(move, { subscriber, place: row?.place ?? (await lastSeq(db)), kinds: all });
     },

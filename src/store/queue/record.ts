@@ -53,8 +53,7 @@ export function recordOperations(d: Dialect) {
       // A reader (`lastSeq`) stops at the lowest seq of these locks: events with a higher one may still commit.
       if (cursorLock) await db.all(cursorLock);
       const events = inOrder([...Map.groupBy(list, ({ id }) => id).values()].flatMap(togetherOf), 'id');
-      const inserted = await db.each<{ id: string }>(add, events);
-      const fresh = new Set(inserted.map(({ id }) => id));
+      const fresh = new Set((await db.each<{ id: string }>(add, events)).map(({ id }) => id));
       const added = events.filter(({ id }) => fresh.has(id));
       await open(db, added, '');
       await db.each(tellChannel, channelsOf(added));
