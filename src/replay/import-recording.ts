@@ -6,8 +6,8 @@ import { refusalOf } from './compose.ts';
 import type { ReplayListener } from './replay-listener.ts';
 import { LeftOut, type Source } from './sources.ts';
 
-/** How many are in memory at once, and recorded together. */
-const BATCH = 500;
+/** So many are in memory at once: as many as share a commit. */
+const BATCH = 128;
 /** Between two batches other processes get to write. */
 const PAUSE_MS = 20;
 

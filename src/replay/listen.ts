@@ -86,12 +86,13 @@ interface Asking {
   readonly timeoutMs: number;
 }
 
-/** Asks the admin listener of a receiver elsewhere. No redirect gets the token. @returns the answer, or why there is none */
+/** Asks the admin listener of a receiver elsewhere. No redirect gets the token, and no answer has it. @returns why there is none, if so */
 export async function ask(url: URL, { token, signal, timeoutMs }: Asking) {
   const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
   const abort = AbortSignal.any([signal, timeLimit(timeoutMs)]);
   const asked = fetch(url, { headers, redirect: 'manual', signal: abort }).then(async (answer) => {
-    return { status: answer.status, headers: answer.headers, body: await bodyTextOf(answer, LONGEST_PAGE) };
+    const body = (await bodyTextOf(answer, LONGEST_PAGE)).replaceAll(token ?? '\0', '(token)');
+    return { status: answer.status, body, header: (name: string) => answer.headers.get(name) ?? '' };
   });
   return asked.catch(whyUnreachable);
 }
@@ -109,10 +110,10 @@ async function pageOf(asking: Listening & { readonly limit: number; readonly wai
   url.search = `${new URLSearchParams({ ...filters, after, limit: `${limit}`, wait: `${waitS}` })}`;
   const answer = await ask(url, { token, signal, timeoutMs: waitS * 1000 + ANSWER_MS });
   if (typeof answer === 'string') return answer;
-  const { status, headers, body } = answer;
-  const cursor = headers.get('X-Cursor') ?? '';
+  const { status, header, body } = answer;
+  const cursor = header('X-Cursor');
   if (status === 200 && CURSOR.test(cursor))
-    return { lines: body.split('\n').slice(0, -1), cursor, behind: Number(headers.get('X-Behind')) };
+    return { lines: body.split('\n').slice(0, -1), cursor, behind: Number(header('X-Behind')) };
   const why = whyRefused(answer);
   if (status >= 500 || status === 429) return why;
   throw new KitError('REPLAY_FAILED', `${from.href}: ${why}`);

@@ -26,6 +26,8 @@ let answer = '';
 /** Below /prefix/ a receiver behind a proxy; anything else is somewhere else. */
 const server = createServer(({ url = '', headers }, res) => {
   if (url.startsWith('/prefix/api/events/')) return res.end(answer);
+  if (url.startsWith('/echo'))
+    return res.writeHead(403).end(JSON.stringify({ error: headers.authorization }));
   if (url.startsWith('/taken')) seen.push(headers.authorization);
   res.writeHead(302, { Location: '/taken' }).end();
 });
@@ -80,6 +82,7 @@ test('the token goes by https or to this machine, to no redirect and into no err
   };
   expect(await failing('http://hooks.example/')).toMatch(/^2 .*https \(http on this machine only\)/);
   expect(await failing(host.url, 'a-token-of-somebody')).toMatch(/^1 .*answered 401 .*ADMIN_READ_TOKEN/);
+  expect(await failing(`${at}/echo`)).toMatch(/^1 .*answered 403 \(Bearer \(token\)\)/);
   expect(await failing(`${at}/moved`)).toMatch(/^1 .*answered 302/);
   expect(seen).toEqual([]);
   expect(await failing(host.service.url)).toMatch(/^1 .*answered 404 .*admin listener/);
