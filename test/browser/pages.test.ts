@@ -23,6 +23,7 @@ const PAGES = [
   ['Replay', '/events/replay?status=dead'],
   ['Dismiss', '/events/dismiss?status=dead'],
   ['Webhooks', '/webhooks'],
+  ['Changes', '/changes'],
 ] as const;
 
 const openTab = tabs();
@@ -80,6 +81,7 @@ describeInBrowser('a page', () => {
         ['/refused', 'The quarantine is empty'],
         ['/problems', 'No event is dead'],
         ['/webhooks', 'WEBHOOK_SECRET'],
+        ['/changes', 'No change was made yet'],
       ] as const;
       for (const [path, words] of pages) {
         await page.goto(`${empty.url}${path}`);

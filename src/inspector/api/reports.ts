@@ -121,3 +121,18 @@ export async function quarantine({ store }: Inspected) {
     newest: newest.map((entry) => ({ ...unprovenJson(entry), body: cut(entry.body, LONGEST_BODY) })),
   };
 }
+
+export const auditQuery = z.object({
+  before: z.coerce.number().int().optional().describe('a seq'),
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+});
+
+/** What people have changed, the last first; `next` is the `before` of the next page. `who` is what they said. */
+export async function audit({ store }: Inspected, asked: z.output<typeof auditQuery>) {
+  const found = await store.reports.changes(asked);
+  const next = found.length < asked.limit ? null : (found.at(-1)?.seq ?? null);
+  const changes = found.map(({ at, filters, changed, ...one }) => {
+    return { ...one, at: iso(at), filters: JSON.parse(filters), changed: changed ?? null };
+  });
+  return { changes, next };
+}

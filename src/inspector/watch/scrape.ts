@@ -1,6 +1,7 @@
 import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import type { Inspected } from '../api/endpoint.ts';
+import { missedBy } from '../api/stats.ts';
 import { stats } from '../attention/attention.ts';
 import { since } from '../attention/concern.ts';
 import { Counter, Gauge, Registry } from './metrics.ts';
@@ -11,6 +12,7 @@ const PATIENCE_MS = 5000;
 const EVENTS = 'Events that have not ended, and dead ones.';
 const PENDING = 'Events of a subscriber that have not ended.';
 const BUSY = 'How busy what writes to the store was in the last minutes, 0 to 1.';
+const EXPECTED = 'Notifications that the last pass of reconcile expected.';
 const FAULT = 'What needs attention, as the overview says it: 1 while it does.';
 
 /**
@@ -50,6 +52,10 @@ export async function scrape(inspected: Inspected): Promise<string> {
     gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
     count('webhook_quarantine_lost_total', 'Notifications that it had no room for.', known.quarantine_lost);
+    if (known.reconciled) {
+      gauge('webhook_reconcile_expected', EXPECTED, known.reconciled.expected);
+      gauge('webhook_reconcile_missing', 'Those of them that had not come.', missedBy(known.reconciled));
+    }
     const busy = known.last_2_minutes.busy_percent;
     if (busy !== null) gauge('webhook_store_busy_ratio', BUSY, busy / 100);
     gauge('webhook_database_bytes', 'Size of the database.', disk.database_bytes);

@@ -3,7 +3,7 @@ import { inOrder } from '../queue/lanes.ts';
 import { auditOperations, changes } from './audit.ts';
 import { channels } from './channels.ts';
 import { lastPass } from './last-pass.ts';
-import { newestOfWebhooks, overview, silenceSince } from './overview.ts';
+import { newestOfWebhooks, overview, silence } from './overview.ts';
 
 /** How often a process came to a result in a minute. */
 export interface Stat {
@@ -93,6 +93,8 @@ const ALERTS_LEASE_MS = 30_000;
 
 /** How long counts stay: pages show a day, operators query the rest. */
 const KEPT_MS = 8 * 86_400_000;
+/** While nothing comes, they tell what is usual before a silence. */
+const KEPT_IN_SILENCE_MS = 30 * 86_400_000;
 /** A process that was not seen for so long stands still or has crashed. */
 const AWAY_MS = 30_000;
 /** One that was not seen for so long is not coming back. */
@@ -140,7 +142,8 @@ export function reportOperations(d: Dialect) {
         await db.all('LOCK TABLE refusals IN SHARE ROW EXCLUSIVE MODE');
       if (accepted.length > 0) await db.all(endRows, { accepted });
       await db.each(refuse, refusals);
-      await db.all('DELETE FROM stats WHERE minute < $before', { before: now - KEPT_MS });
+      const kept = accepted.length > 0 ? KEPT_MS : KEPT_IN_SILENCE_MS;
+      await db.all('DELETE FROM stats WHERE minute < $before', { before: now - kept });
       await db.all(`DELETE FROM instances WHERE seen_at < ${d.now} - ${GONE_MS}`, { now });
       if (refusals.length > 0) await db.all(forget);
     },
@@ -195,7 +198,7 @@ export function reportReads(d: Dialect) {
   return {
     overview,
     newestOfWebhooks,
-    silenceSince,
+    silence,
     channels,
     changes,
     lastPass,

@@ -9,6 +9,7 @@ export function eventJson(event: StoredEvent) {
     id: event.id,
     subscriber: event.subscriber,
     origin: event.origin,
+    repeats: event.repeats ?? null,
     kind: event.kind,
     resource: event.resource,
     site_id: event.siteId,
