@@ -105,18 +105,10 @@ describe('the overview', () => {
   const ready = (ms: number) => ({
     overview: { ...quiet.overview, subscribers: { '': { oldestReadyAt: ago(ms) } } },
   });
-  const silent = (minutes: number) => {
-    const silence = { lastAt: ago(minutes * 60_000), longestMs: 3_600_000, firstAt: 1 };
-    return { silence };
-  };
-  const MISSED = {
-    beganAt: 1,
-    since: 0,
-    expected: 2,
-    missing: { media_created: 1 },
-    quarantined: 0,
-    isRecorded: true,
-  };
+  const silent = (minutes: number, longestMs?: number) => ({
+    silence: { lastAt: ago(minutes * 60_000), longestMs, firstAt: 1 },
+  });
+  const MISSED = { beganAt: 1, since: 0, expected: 2, missing: { media_created: 1 }, quarantined: 0 };
   test.each([
     ['the disk has little room', 'minor: The disk .* 512 MiB left', () => disk(GIB / 2, 'scarce')],
     ['the disk has hardly any', 'grave: The disk .* 51 MiB left', () => disk(GIB / 20, 'none')],
@@ -128,8 +120,13 @@ describe('the overview', () => {
       'grave: The clock of instance',
       () => ({ ...ready(90_000), lives: [{ ...present(quiet.lives[0]), aheadMs: -7_200_000 }] }),
     ],
-    ['one an hour is a minute late', '', () => silent(62)],
-    ['one an hour does not come', 'minor: Nothing has come for 1 h 3 min; the longest', () => silent(63)],
+    ['one an hour is a minute late', '', () => silent(62, 3_600_000)],
+    [
+      'one an hour does not come',
+      'minor: Nothing has come for 1 h 3 min; the longest',
+      () => silent(63, 3_600_000),
+    ],
+    ['a database has no statistics of the week before', '', () => silent(9000)],
     ['an app that reconciled does so no more', '', () => ({ pass: MISSED })],
     [
       'one of a subscriber is held',

@@ -588,6 +588,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: ['among(hour, ACK).count === 0', 'among(hour, ACK).count >= 0'],
     noticedBy: 'test/inspector/silence.test.ts: of an hour',
   },
+  'told: without statistics of the week before, a silence is one from a week on': {
+    change: ['longestMs ?? WEEK_MS', 'longestMs ?? 0'],
+    noticedBy: 'test/inspector/attention.test.ts: no statistics of the week before',
+  },
   'told: a silence is grave from three times the longest on': {
     change: ['const FAR = 3;', 'const FAR = 2.9;'],
     noticedBy: 'test/inspector/silence.test.ts: one a day',

@@ -37,13 +37,15 @@ function ofPass(pass: Pass): Sentence {
 }
 
 function ofSilence(silence: NonNullable<Known['silence']>, now: number) {
-  const { lastAt, longestMs = 0, firstAt = now } = silence;
+  const { lastAt, longestMs, firstAt = now } = silence;
+  const longest = longestMs ?? WEEK_MS; // where the statistics have none of it
   const ms = since(lastAt, now);
-  if (lastAt === undefined || now - firstAt < WEEK_MS || ms <= longestMs + LATE_MS) return false;
-  const usual = longestMs > 0 ? `; the longest silence of the week before was ${duration(longestMs)}` : '';
+  if (lastAt === undefined || now - firstAt < WEEK_MS || ms <= longest + LATE_MS) return false;
+  const usual =
+    (longestMs ?? 0) > 0 ? `; the longest silence of the week before was ${duration(longest)}` : '';
   return {
     fault: 'silence',
-    grave: ms >= FAR * longestMs,
+    grave: ms >= FAR * longest,
     since: lastAt,
     text: `Nothing has come for ${duration(ms)}${usual}`,
     advice:

@@ -12,7 +12,6 @@ const PATIENCE_MS = 5000;
 const EVENTS = 'Events that have not ended, and dead ones.';
 const PENDING = 'Events of a subscriber that have not ended.';
 const BUSY = 'How busy what writes to the store was in the last minutes, 0 to 1.';
-const EXPECTED = 'Notifications that the last pass of reconcile expected.';
 const FAULT = 'What needs attention, as the overview says it: 1 while it does.';
 
 /**
@@ -53,8 +52,8 @@ export async function scrape(inspected: Inspected): Promise<string> {
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
     count('webhook_quarantine_lost_total', 'Notifications that it had no room for.', known.quarantine_lost);
     if (known.reconciled) {
-      gauge('webhook_reconcile_expected', EXPECTED, known.reconciled.expected);
-      gauge('webhook_reconcile_missing', 'Those of them that had not come.', missedBy(known.reconciled));
+      gauge('webhook_reconcile_expected', 'What the last pass expected.', known.reconciled.expected);
+      gauge('webhook_reconcile_missing', 'What of it had not come.', missedBy(known.reconciled));
     }
     const busy = known.last_2_minutes.busy_percent;
     if (busy !== null) gauge('webhook_store_busy_ratio', BUSY, busy / 100);
