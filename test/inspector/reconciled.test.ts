@@ -54,7 +54,7 @@ test('what the last pass found is told on the overview, in numbers and as JSON, 
     `${OF_4} 3 had not come, and none was recorded \\(2 media_available, 1 media_deleted\\); of these, 1 waits in quarantine$`,
   );
   expect(tooMany).toMatchObject({
-    last_pass: { expected: 4, recorded: false, missing: { media_available: 2, media_deleted: 1 } },
+    last_pass: { expected: 4, is_recorded: false, missing: { media_available: 2, media_deleted: 1 } },
     line: expect.stringMatching(text),
     numbers: ['expected 4', 'missing 3'],
     concerns: [{ fault: 'reconcile_too_many', grave: true, text: expect.stringMatching(text) }],
@@ -64,7 +64,7 @@ test('what the last pass found is told on the overview, in numbers and as JSON, 
   const recorded = await told(() => [seen(`lost${passes}`), seen('came'), seen('came')]);
   const few = new RegExp(`${OF_4} 1 had not come and were recorded \\(1 media_available\\)$`);
   expect(recorded).toMatchObject({
-    last_pass: { recorded: true, missing: { media_available: 1 } },
+    last_pass: { is_recorded: true, missing: { media_available: 1 } },
     line: expect.stringMatching(few),
     concerns: [{ fault: 'reconciled', grave: false, text: expect.stringMatching(few) }],
   });

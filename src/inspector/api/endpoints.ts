@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { plural } from '../../base/text.ts';
-import { admitWaiting } from '../../receiver/admissions.ts';
+import { admitWaiting } from '../../receiver/quarantine.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { audited } from '../../store/reports/audit.ts';
 import { stats } from '../attention/attention.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
-import type { Refusals } from '../../store/event-store.ts';
-import { iso, isoOrNull, reminderJson, unprovenJson } from '../../store/queue/lists/event-json.ts';
+import type { Change, Refusals } from '../../store/event-store.ts';
+import { iso, isoOrNull, jsonOf, reminderJson, unprovenJson } from '../../store/queue/lists/event-json.ts';
 import { adviceOnRefused } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -16,14 +16,9 @@ const MOST_GROUPS = 100;
 export async function problemList({ store }: Inspected) {
   const found = await store.queue.problems();
   return {
-    problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, failedSince, ...one }) => ({
-      ...one,
-      site_id: siteId,
-      first_at: iso(firstAt),
-      last_at: iso(lastAt),
-      next_at: isoOrNull(nextAt),
-      failing_since: isoOrNull(failedSince),
-    })),
+    problems: found
+      .slice(0, MOST_GROUPS)
+      .map(({ failedSince, ...one }) => ({ ...jsonOf(one), failing_since: isoOrNull(failedSince) })),
     more: Math.max(0, found.length - MOST_GROUPS),
   };
 }
@@ -122,17 +117,13 @@ export async function quarantine({ store }: Inspected) {
   };
 }
 
-export const auditQuery = z.object({
-  before: z.coerce.number().int().optional().describe('a seq'),
-  limit: z.coerce.number().int().min(1).max(500).default(50),
-});
+const { limit } = channelsQuery.shape;
+export const auditQuery = z.object({ before: z.coerce.number().int().optional().describe('a seq'), limit });
 
 /** What people have changed, the last first; `next` is the `before` of the next page. `who` is what they said. */
 export async function audit({ store }: Inspected, asked: z.output<typeof auditQuery>) {
   const found = await store.reports.changes(asked);
   const next = found.length < asked.limit ? null : (found.at(-1)?.seq ?? null);
-  const changes = found.map(({ at, filters, changed, ...one }) => {
-    return { ...one, at: iso(at), filters: JSON.parse(filters), changed: changed ?? null };
-  });
-  return { changes, next };
+  const json = (one: Change) => ({ ...jsonOf(one), at: iso(one.at), filters: JSON.parse(one.filters) });
+  return { changes: found.map(json), next };
 }

@@ -2,7 +2,7 @@ import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf, TOLD } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Instance, Overview, Pass, Subscriber, Sum } from '../../store/event-store.ts';
-import { iso, isoOrNull, scheduleJson } from '../../store/queue/lists/event-json.ts';
+import { iso, isoOrNull, jsonOf, scheduleJson } from '../../store/queue/lists/event-json.ts';
 import { ofSubscriber, subscriberOf } from '../../store/stored.ts';
 import { number, plural } from '../pages/words.ts';
 import { MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
@@ -44,7 +44,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
   const present = now - (now % MINUTE_MS);
   const instance = watch ? config.INSTANCE_NAME : null;
   const [overview] = await Promise.all([store.reports.overview(), watch?.report()]);
-  const { newest, problems, hour, late, all, ...found } = await resolved({
+  const { newest, problems, hour, all, ...found } = await resolved({
     newest: store.queue.search({ filter: { subscriber: '', origins: TOLD }, stretch: NEWEST }),
     subscribers: store.queue.subscribers(),
     ticking: scheduleList({ store }),
@@ -57,18 +57,20 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     problems: overview.waiting > 0 ? store.queue.problems() : [],
     refusals: store.reports.refusals(),
     disk: store.size(),
-    late: store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
     all: store.reports.instances(),
     work: store.reports.atWork(),
   });
   // This one lives, even if it cannot write.
   const isHere = ({ name, state }: Instance) => name === instance && state === 'away';
   const lives = all.map((one): Instance => (isHere(one) ? { ...one, state: 'live' } : one));
-  const isHeld = ({ instance: of, since }: (typeof late)[number]) =>
+  // Leases of a process that has gone run out by themselves, and ticks have times of their own.
+  const isHeld = ({ instance: of, since, isRunning, origin }: (typeof found.work)[number]) =>
+    isRunning === 1 &&
+    origin !== 'schedule' &&
+    since < now - config.HANDLER_TIMEOUT_MS - DEAF_MS &&
     lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt <= since);
   const names = Object.keys(overview.subscribers);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
-  const isQuiet = among(hour, ACK).count === 0; // only then is it asked for: it reads the statistics of a week
   return {
     ...found,
     overview,
@@ -78,8 +80,9 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     now,
     instance,
     lives,
-    held: late.filter(isHeld), // leases of a process that has gone run out by themselves
-    silence: isQuiet ? await store.reports.silence() : undefined,
+    held: found.work.filter(isHeld),
+    // It reads the statistics of a week.
+    silence: among(hour, ACK).count === 0 ? await store.reports.silence() : undefined,
     amiss: (await Promise.all(names.map((name) => skippedAmiss(store, name, lives)))).flat(),
     hour: figuresOf(hour),
     recent: figuresOf(recent),
@@ -143,9 +146,7 @@ export function passText(pass: Pass): string {
 /** `whole_at`: when the last pass began that recorded what was missing. */
 export function passJson(pass: Pass | undefined) {
   if (!pass) return null;
-  const { beganAt, since, expected, missing, quarantined, isRecorded: recorded, wholeAt } = pass;
-  const times = { began_at: iso(beganAt), since: iso(since), whole_at: isoOrNull(wholeAt) };
-  return { ...times, expected, missing, quarantined, recorded, text: passText(pass) };
+  return { ...jsonOf({ wholeAt: undefined, ...pass }), since: iso(pass.since), text: passText(pass) };
 }
 
 /** `behind`: how many notifications it was not given yet, 10,000 at most. `instances`: the living ones that have it. */

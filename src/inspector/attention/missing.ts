@@ -1,5 +1,5 @@
 import type { Pass } from '../../store/event-store.ts';
-import { RECONCILE } from '../../store/reports/last-pass.ts';
+import { RECONCILE } from '../../store/reports/report.ts';
 import { type Known, missedBy, passText } from '../api/stats.ts';
 import { duration, eventsPath } from '../pages/words.ts';
 import { type Found, type Sentence, since } from './concern.ts';
@@ -23,26 +23,24 @@ export function missing({ pass, ticking, silence, now }: Known): Found {
 }
 
 function ofPass(pass: Pass): Sentence {
-  const { isRecorded } = pass;
   const tooMany =
     'So many are seldom lost. Look first at the time zone of what your `expected` yields: an hour off, all of it seems missing. ' +
     `If they are missing, have them recorded: \`npx hookkit reconcile --most ${missedBy(pass)}\`.`;
   return {
-    fault: isRecorded ? 'reconciled' : 'reconcile_too_many',
-    grave: !isRecorded,
+    fault: pass.isRecorded ? 'reconciled' : 'reconcile_too_many',
+    grave: !pass.isRecorded,
     text: passText(pass),
-    advice: isRecorded ? LOST : tooMany,
-    ...(isRecorded && { path: eventsPath({ webhook: 'hookkit' }) }),
+    advice: pass.isRecorded ? LOST : tooMany,
+    ...(pass.isRecorded && { path: eventsPath({ webhook: 'hookkit' }) }),
   };
 }
 
 function ofSilence(silence: NonNullable<Known['silence']>, now: number) {
-  const { lastAt, longestMs, firstAt = now } = silence;
-  const longest = longestMs ?? WEEK_MS; // where the statistics have none of it
+  const { lastAt, longestMs: told = 0, firstAt = now } = silence;
+  const longest = silence.longestMs ?? WEEK_MS; // where the statistics have none of it
   const ms = since(lastAt, now);
   if (lastAt === undefined || now - firstAt < WEEK_MS || ms <= longest + LATE_MS) return false;
-  const usual =
-    (longestMs ?? 0) > 0 ? `; the longest silence of the week before was ${duration(longest)}` : '';
+  const usual = told > 0 ? `; the longest silence of the week before was ${duration(longest)}` : '';
   return {
     fault: 'silence',
     grave: ms >= FAR * longest,
