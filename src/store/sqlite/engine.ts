@@ -25,7 +25,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
     read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
     busy: writer.busy,
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path, SECRETS_KEY)),
-    compact: async () => compact(path),
+    compact: () => compact(path),
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.
       if (reader !== writer) await reader.close();

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { pause, systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import type { Raw } from '../engine.ts';
 import { opened, transactionsOn, versionOf } from './connection.ts';
@@ -49,10 +50,27 @@ export async function openExclusively(path: string): Promise<Raw> {
   };
 }
 
-/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE */
-export function compact(path: string): void {
-  opened(path, 'write', (db) => {
+/** For so long compacting waits for others: each time, and while nobody can write. */
+const PATIENCE_MS = 60_000;
+const HELD_MS = 500;
+
+/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE, also if others never leave it alone */
+export async function compact(path: string): Promise<void> {
+  const db = opened(path, 'write');
+  try {
+    db.pragma(`busy_timeout = ${PATIENCE_MS}`);
     db.exec('VACUUM');
-    db.pragma('wal_checkpoint(TRUNCATE)');
-  }).close();
+    db.pragma('wal_checkpoint(PASSIVE)'); // most of it, while others write
+    db.pragma(`busy_timeout = ${HELD_MS}`);
+    const until = systemClock.now() + PATIENCE_MS;
+    while (db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) !== 0) {
+      if (systemClock.now() > until) throw new Error('database is locked');
+      await pause(systemClock, HELD_MS);
+    }
+  } catch (cause) {
+    const reason = advised(messageOf(cause));
+    throw unusable(`what was deleted may still be in the file ${path}: do this again: ${reason}`, cause);
+  } finally {
+    db.close();
+  }
 }
