@@ -55,10 +55,11 @@ describeInBrowser('a reader', () => {
     await page.waitForSelector('#live:text-is("live")');
     const dead = 'div:has(> dt:text-is("dead")) .figure';
     const before = Number(await page.textContent(dead));
-    await page.waitForSelector('[data-plot=done] canvas');
+    const plotted = '#done polyline.well[points]';
+    const line = await page.getAttribute(plotted, 'points');
     inspected.mock.createMedia({ site_id: inspected.site });
     await page.waitForSelector(`${dead} a:text-is("${before + 1}")`);
-    expect(await page.locator('[data-plot=done] canvas').count()).toBe(1);
+    await eventually('the plot follows', async () => (await page.getAttribute(plotted, 'points')) !== line);
     await page.waitForSelector(`.note.grave:has-text("${before + 1} events are dead")`);
   });
 

@@ -177,7 +177,7 @@ describeInBrowser('the times of a list and of its filters', () => {
   });
 });
 
-/** The page is as wide as its window, once its plots, which are as wide as before a change, are drawn again. */
+/** Once the page has its layout, it is as wide as its window. */
 async function expectOwnWidth(page: Page): Promise<void> {
   // Not by page.waitForFunction: what it asks for again and again is bound by the page's policy.
   const excess = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');

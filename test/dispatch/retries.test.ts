@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseConfig } from '../../src/config.ts';
 import { defineHandlers, type HandlerContext, type Handlers } from '../../src/dispatch/handler.ts';
-import { fail, retry, skip } from '../../src/dispatch/outcome.ts';
-import { endingOf, pauseMs } from '../../src/dispatch/settlement.ts';
+import { endingOf, fail, pauseMs, retry, skip } from '../../src/dispatch/outcome.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 import { eachWithStage, LEASE_MS } from './stage.ts';

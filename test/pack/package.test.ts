@@ -121,14 +121,14 @@ test('pages have their scripts and styles, when packages are below a folder .pnp
   mkdirSync(below, { recursive: true });
   for (const name of readdirSync(join(project, 'node_modules'))) {
     const installed = join(project, 'node_modules', name);
-    const isOfPages = ['htmx.org', '@picocss', 'uplot'].includes(name);
+    const isOfPages = ['htmx.org', '@picocss'].includes(name);
     if (isOfPages) cpSync(installed, join(below, name), { recursive: true });
     symlinkSync(isOfPages ? join(below, name) : installed, join(packages, name));
   }
   const env = { ...ofCopies, DATABASE_URL: `sqlite:${join(copy, 'receiver.db')}` };
   const service = await startProcess(env, copy, join(copy, 'bin/hookkit.js'));
   const url = /"url":"([^"]+)"/.exec(service.output())?.[1];
-  for (const name of ['htmx.js', 'hx-sse.js', 'pico.css', 'uplot.js', 'uplot.css'])
+  for (const name of ['htmx.js', 'hx-sse.js', 'pico.css'])
     expect([name, (await fetch(`${url}/assets/${name}`)).status]).toEqual([name, 200]);
   await service.stop();
   rmSync(copy, { recursive: true });

@@ -34,7 +34,7 @@ test('what was skipped for want of a handler that another instance has is told w
   await inspected.settled();
 
   const flags = "--status skipped --error 'no handler for *' --since 2023-11-14T22:30:10.000Z";
-  const [{ action, ...concern }, ...others] = await concerns();
+  const [{ path, ...concern }, ...others] = await concerns();
   expect([concern, others]).toMatchObject([
     {
       fault: 'no_handler',
@@ -45,9 +45,10 @@ test('what was skipped for want of a handler that another instance has is told w
     [],
   ]);
   const overview = await (await fetch(inspected.url)).text();
-  expect(overview).toContain(`href="${action.path.replaceAll('&', '&amp;')}">Replay them</a>`);
-  expect(await (await fetch(`${inspected.url}/${action.path}`)).text()).toContain('Replay 2 events');
-  const filters = Object.fromEntries(new URLSearchParams(action.path.split('?')[1]));
+  expect(overview).toContain(`href="${path.replaceAll('&', '&amp;')}">1 event was skipped`);
+  const list = await (await fetch(`${inspected.url}/${path}`)).text();
+  expect(list).toContain(`href="events/replay?${path.split('?')[1].replaceAll('&', '&amp;')}"`);
+  const filters = Object.fromEntries(new URLSearchParams(path.split('?')[1]));
   expect((await inspected.post('/api/events/replay', filters)).status).toBe(200);
   expect(await concerns()).toEqual([]);
 });

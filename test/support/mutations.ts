@@ -155,13 +155,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     ],
     noticedBy: 'test/receiver/secrets.test.ts: from its first stored secret on',
   },
-  'nothing unverified: the quarantine admits only what the stored secret verifies': {
-    change: ['!verifyNotification(token, parseBody', 'true || !verifyNotification(token, parseBody'],
+  'nothing unverified: the quarantine admits only what a known secret verifies': {
+    change: ['return !refusal && (await', 'return (await'],
     noticedBy: 'test/receiver/quarantine.test.ts: stays, when the stored secret does not verify it',
-  },
-  'nothing unverified: an entry of the quarantine is admitted at once only by a secret that verifies it': {
-    change: ['if (!verifyNotification(entry', 'if (verifyNotification(entry'],
-    noticedBy: 'test/receiver/quarantine.test.ts: is kept, when no known secret explains its signature',
   },
   'nothing unverified: a sealed secret opens only in its row': {
     change: [
@@ -281,16 +277,16 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
-    change: ['(await this.#life.begun).dispatcher.look();', ''],
+    change: ['(await this.#life.begun).dispatcher.wake();\n      this.#life.clock', 'this.#life.clock'],
     noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
   },
   'tests of handlers: settled makes no tick': {
     change: ['isTicking: () => this.now() <= this.#ticksUntil', 'isTicking: () => true'],
     noticedBy: 'test/testing/reminders.test.ts: ticks come by advance',
   },
-  'tests of handlers: a subscriber that breaks a check is named, as it breaks it while the others wait': {
-    change: ['(this.#alone ?? subscriber) !== subscriber', 'false'],
-    noticedBy: 'test/testing/subscribers.test.ts: a mistake about order',
+  'tests of handlers: a failure in a history is one of each subscriber': {
+    change: ["act: (kit) => kit.failNext('all')", 'act: (kit) => kit.failNext()'],
+    noticedBy: 'test/testing/subscribers.test.ts: one subscriber that takes a failure',
   },
   'checks of recordings: a subscriber that is missing is a difference': {
     change: ['ends.has(id) || expects[name] ?', 'ends.has(id) ?'],
