@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   handlers: async () => (await import('./handlers.ts')).addHandlers,
   state: async () => (await import('./state.ts')).addState,
   subscribers: async () => (await import('./subscribers.ts')).addSubscribers,
+  erase: async () => (await import('./erase.ts')).addErase,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
   move: async () => (await import('./move.ts')).addMove,
   pause: async () => (await import('./pause.ts')).addPause,

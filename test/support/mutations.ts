@@ -855,6 +855,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: [`, \${expected.erased})`, ')'],
     noticedBy: 'test/store/erase.test.ts: stops repeats',
   },
+  'erase: nothing is left in the log of SQLite': {
+    change: ["'wal_checkpoint(TRUNCATE)'", "'wal_checkpoint(PASSIVE)'"],
+    noticedBy: 'test/scenarios/erased-for-good.test.ts: no file of SQLite',
+  },
   'erase: changes no longer name it': {
     change: ['digests.get(value) ?? value', 'value'],
     noticedBy: 'test/store/erase.test.ts: leaves the digest',

@@ -3,6 +3,9 @@ import type { Expected } from '../../queue/lists/types.ts';
 import { IS_OURS } from '../../schema.ts';
 import type { Quarantined } from '../../stored.ts';
 
+/** Of which webhook, media or channel, or site entries claim to be; an absent member does not restrict. */
+export type Claimed = Partial<Readonly<Record<'webhook' | 'resource' | 'site', string | undefined>>>;
+
 export interface QuarantinePage {
   /** only entries that name this webhook */
   readonly webhook?: string | undefined;
@@ -38,13 +41,15 @@ export function quarantineReads(d: Dialect) {
   const claiming = `SELECT kind, resource, event_time FROM quarantine WHERE ${d.among('resource', 'resources')}`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
-  const size = async (db: Db, { webhook }: { webhook?: string | undefined } = {}): Promise<number> => {
-    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(webhook)}`;
-    return (await one<{ n: number }>(db, sql, { webhook })).n;
+  const size = async (db: Db, which: Claimed = {}): Promise<number> => {
+    const { webhook, resource, site } = which;
+    const claims = `${resource === undefined} OR resource = $resource) AND (${site === undefined} OR site_id = $site`;
+    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(webhook)} AND (${claims})`;
+    return (await one<{ n: number }>(db, sql, which)).n;
   };
 
   return {
-    /** How many entries wait, of one webhook or all. */
+    /** How many entries wait. */
     size,
 
     /** Entries in the order of arrival, with their tokens; none after the last. */
