@@ -14,7 +14,7 @@ import { who } from './who.ts';
 type Flags = { site?: string; media?: string; channel?: string; dryRun?: true; json?: true };
 
 /** Between two steps another process gets to write. */
-const PAUSE_MS = 20;
+const PAUSE_MS = 50;
 
 const HELP = `
 It removes bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, for all subscribers. Digests stay,
