@@ -117,6 +117,14 @@ onEachEngine('erasing', (stage) => {
     expect(pauses).toBe(3);
   });
 
+  test('takes what a process ran that has crashed', async () => {
+    await recorded(stage.store, notified(PRIVATE), notified(PRIVATE, 1));
+    await claimedOne(stage.store, PRIVATE);
+    await stage.pass(LEASE_MS + 1);
+    expect(await erased({ resource: PRIVATE })).toEqual({ ...NOTHING, events: 2 });
+    expect(await stage.sql('SELECT 1 FROM lanes')).toEqual([]);
+  });
+
   test('gives up after a minute, with the number of what runs still, of each subscriber', async () => {
     const { store } = stage;
     await store.queue.subscribe({ ...SEARCH, kinds: ['media_available'] });

@@ -1,6 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { erasedName, type Timed } from '../stored.ts';
-import { freeing, inOrder, type Lane, type LeasedLane, lockLanes, opening } from './lanes.ts';
+import { freeing, inOrder, type Lane, opening } from './lanes.ts';
 import { INDEXED } from './lists/search.ts';
 import { forgettingRuns } from './prune.ts';
 import { type Due, WAVE } from './reset.ts';
@@ -9,7 +9,9 @@ export function eraseOperations(d: Dialect) {
   // A fan-out under way may have read a body: it ends first, and what it makes is found.
   const lockCursors = `SELECT name FROM subscribers ORDER BY name ${d.hasLocks ? 'FOR UPDATE' : ''}`;
   const open = opening(d);
-  const lock = lockLanes(d);
+  // A lease that has run out counts no more: after a crash, perhaps no process is there that recovers it.
+  const lease = `CASE WHEN until >= ${d.now} THEN lease END AS lease`;
+  const lock = d.lock('lanes', 'resource', `resource, ${lease}`, 'resource', 'subscriber = $subscriber');
   const freeLanes = freeing(d);
   const find = INDEXED.map(
     (
@@ -41,7 +43,7 @@ export function eraseOperations(d: Dialect) {
       // One that is not open has no lock, and an event that is recorded meanwhile could run before it is found here.
       const all = lanes.map(({ resource }) => ({ resource, receivedAt: now }));
       await open(db, all, of.subscriber);
-      const locked = await db.each<Lane & Partial<LeasedLane>>(lock, lanes, of);
+      const locked = await db.each<Lane & { readonly lease?: string }>(lock, lanes, { ...of, now });
       const free = locked.filter(({ lease }) => !lease);
       const names = free.map(({ resource }) => resource);
       const found = await db.all<Pick<Due, 'seq' | 'resource'>>(findAny, { ...of, names, site });
