@@ -19,7 +19,7 @@ const PAUSE_MS = 50;
 const HELP = `
 It removes bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, for all subscribers. Digests stay,
 at which repeats, imports and reconciling stop. What a handler runs is left until it ends: after a minute the exit code is 1.
-SQLite rewrites its file, which needs twice its room, and in which acks wait: docs/operating.md (Erase) says for how long.`;
+SQLite rewrites its file, which needs twice its room, and in which acks wait: docs/operating.md (Personal data) says for how long.`;
 
 const UNREACHED = `not reached: backups, recordings and exports; logs and traces; what ALERT_URL was told; other systems that
 handlers have written to, and the provider; on PostgreSQL dead rows until a vacuum, and the WAL with its archives and standbys`;
@@ -50,7 +50,7 @@ async function run({ site, media, channel, dryRun, json }: Flags, command: Comma
   if (shared.length > 0) say(`left, as they have events of other sites too: ${line(shared.join(', '))}`);
   say(UNREACHED);
   if (done.running > 0 && !dryRun)
-    throw new KitError('CHECK_FAILED', `left: ${running}: erase again once they have ended`);
+    throw new KitError('CHECK_FAILED', `${running}: its media or channel is left, so run this again later`);
 }
 
 /** Erases it, and notes who did that: the note names what is erased only until it is. */
