@@ -65,31 +65,6 @@ describeInBrowser('a page', () => {
     }
     expect(complaints).toEqual([]);
   });
-
-  test('says what to do next, when there is nothing to show yet', async () => {
-    const empty = await inspect({}, { WEBHOOK_SECRET: 'fallback' });
-    try {
-      const { page } = await openTab();
-      const pages = [
-        ['/', 'All is well'],
-        ['/events', 'npm run dev'],
-        ['/events/replay', 'Nothing to replay'],
-        ['/events/dismiss', 'Nothing to dismiss'],
-        ['/channels', 'subscribed'],
-        ['/refused', 'hookkit events send --fault'],
-        ['/refused', 'The quarantine is empty'],
-        ['/problems', 'No event is dead'],
-        ['/webhooks', 'WEBHOOK_SECRET'],
-      ] as const;
-      for (const [path, words] of pages) {
-        await page.goto(`${empty.url}${path}`);
-        expect(await page.textContent('main')).toContain(words);
-        expect(await violations(page)).toEqual([]);
-      }
-    } finally {
-      await empty.dispose();
-    }
-  });
 });
 
 describeInBrowser('an open page', () => {

@@ -180,16 +180,6 @@ describe('a dismissal', () => {
     expect(lines).toContainEqual(expect.objectContaining(said));
   });
 
-  test.each([
-    [{ status: 'dead' }, 'say why'],
-    [{ status: 'dead', reason: ' ' }, 'reason'],
-    [{ status: 'dead', reason: 'x', dryRun: true }, 'unknown: "dryRun"'],
-  ])('ends nothing, when it is asked for with %j, and says what is wrong: %s', async (body, error) => {
-    const refused = { status: 400, error: expect.stringContaining(error) };
-    expect(await post('/events/dismiss', body)).toEqual(refused);
-    expect(await idsOf('status=dead')).toHaveLength(3);
-  });
-
   test('takes one event, by API and by its page, and says so where there is nothing to end', async () => {
     const [first = '', second = ''] = await idsOf('status=dead');
     expect(await post(`/events/${first}/dismiss`, { reason: 'seen' })).toMatchObject({ dismissed: 1 });

@@ -126,13 +126,6 @@ describe('an app with subscribers', () => {
     expect(await page('/metrics')).toContain('webhook_subscriber_pending{subscriber="search"} 0');
   });
 
-  test('gives each notification once to those who ask what was received', async () => {
-    const { body } = await inspected.raw('/api/received?after=start');
-    expect(body.trim().split('\n')).toHaveLength(2);
-    expect((await inspected.raw('/api/received?after=start&subscriber=search')).status).toBe(400);
-    expect((await inspected.api('/stats')).last_10_minutes).toMatchObject({ accepted: 2, handled: 2 });
-  });
-
   test('replays nothing of one that was removed, as nobody would run it, and refuses that with 400', async () => {
     await inspected.service.store.queue.removeSubscriber('captions');
     const error =
@@ -145,19 +138,6 @@ describe('an app with subscribers', () => {
     expect(await inspected.post('/events/replay', form)).toMatchObject({ status: 400, body: `${error}\n` });
     expect(await post('/api/events/dismiss', { ...given, dry_run: true })).toMatchObject({ events: 0 });
   });
-});
-
-test('an app without subscribers shows nothing of them', async () => {
-  const inspected = await inspect({ media_available() {} });
-  await inspected.deliver(notification({ media_id: 'one' }));
-  await inspected.settled();
-  const [{ id }] = (await inspected.api('/events')).events;
-  const pages = ['/', '/events', `/events/${id}`, '/problems', '/events/replay?status=handled'];
-  for (const path of [...pages, '/metrics'])
-    expect((await inspected.raw(path)).body).not.toMatch(/subscriber(?!\.)/i);
-  expect(await inspected.api(`/events/${id}`)).toMatchObject({ siblings: [] });
-  expect((await inspected.post('/api/events/replay', { status: 'handled' })).status).toBe(200);
-  await inspected.dispose();
 });
 
 onEachEngine('what is said of subscribers', (stage) => {

@@ -6,7 +6,6 @@ import { databaseForEachTest } from '../support/engine.ts';
 import { type Line, ndjson } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
-import { runCli } from '../support/run-cli.ts';
 import { startProcess } from '../support/service-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
@@ -84,17 +83,12 @@ test('the server says so, exits with 1 and has used the attempt up, when a handl
   expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
 });
 
-test('the server exits with 1 and has used the attempt up, when the uncaught error is undefined and of no handler', async () => {
-  const id = await record('held');
-  const faulty = { HANDLER_TIMEOUT_MS: '60000', NODE_OPTIONS: `--import=data:text/javascript,${FAULT}` };
-  const { child, exited, output } = await startProcess({ ...env, ...faulty });
-  await eventually('it runs', async () => (await statusOf(id)) === 'running');
+test('the server exits with 1, when an error is left behind that is of no handler', async () => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${FAULT}`;
+  const { child, exited, output } = await startProcess({ ...env, NODE_OPTIONS });
   child.kill('SIGCONT');
   expect(await exited).toBe(1);
   expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
-  expect(linesOf(output(), EXITED)).toEqual([]);
-  await isGivenUp(id);
-  expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'lost' }]);
 });
 
 test('the server names the line of a handler that holds up the event loop, and goes on, with how long that was', async () => {
@@ -115,13 +109,4 @@ test('the server names the line of a handler that holds up the event loop, and g
   expect(told()).toMatchObject([{ where: expect.stringContaining('leaving.ts') }]);
   expect(told()[0]?.ms).toBeGreaterThan(5000);
   await stop();
-});
-
-test('handlers try shows how the handler ended, when it left an error behind, and names the error', async () => {
-  const args = ['handlers', 'try', '--kind', 'media_available', '--media', 'timer', '--json'];
-  const { code, stdout, stderr } = await runCli(args, { env });
-  expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'handled']);
-  const [line] = linesOf(stderr, LEFT);
-  expect(line).toMatchObject({ event: JSON.parse(stdout).id });
-  expect(line?.error).toMatch(/^Error: left in a timer: the cause of it\n(.*\n)+caused by: Error: the cause/);
 });

@@ -157,8 +157,6 @@ test('a list of ctx.state that is changed and not set: each test', async () => {
 
 test.each<[string, (service: Service) => unknown]>([
   ['an async function', (service) => void service.call('mail')],
-  ['one for each of a list', (service) => ['mail'].forEach(async (what) => void (await service.call(what)))],
-  ['one with a catch', (service) => void service.call('mail').catch(() => {})],
   ['one whose time comes later', () => void new Promise((resolve) => setTimeout(resolve, 60_000).unref())],
   ['fetch', () => void fetch('data:text/plain,mail')],
   ['a fake of Jest', () => void jest.fn<() => Promise<void>>().mockResolvedValue()()],

@@ -13,11 +13,10 @@ export function eraseOperations(d: Dialect) {
   const lease = `CASE WHEN until >= ${d.now} THEN lease END AS lease`;
   const lock = d.lock('lanes', 'resource', `resource, ${lease}`, 'resource', 'subscriber = $subscriber');
   const freeLanes = freeing(d);
+  const isMeant = `subscriber = $subscriber AND ${d.among('resource', 'names')}`;
   const find = INDEXED.map(
-    (
-      which,
-    ) => `SELECT seq, resource FROM events WHERE subscriber = $subscriber AND ${d.among('resource', 'names')}
-      AND ${which} AND site_id IN (coalesce($site, site_id), '')`,
+    (which) =>
+      `SELECT seq, resource FROM events WHERE ${isMeant} AND ${which} AND site_id IN (coalesce($site, site_id), '')`,
   );
   const findAny = `${find.join(' UNION ALL ')} LIMIT ${WAVE}`;
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');

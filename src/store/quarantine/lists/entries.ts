@@ -18,9 +18,8 @@ export interface QuarantinePage {
 /** How many bytes the entries of a network or webhook take in quarantine; without both, of all. */
 type Share = Partial<Record<'network' | 'webhookId', string>> & { bytes: number };
 
-/** A webhook that entries of the quarantine name. */
-export type WaitingWebhook = Pick<Quarantined, 'webhookId'> &
-  Readonly<Record<'notifications' | 'firstAt' | 'lastAt', number>>;
+/** How many entries of the quarantine name a webhook. */
+type Waiting = Pick<Quarantined, 'webhookId'> & Record<'notifications' | 'firstAt' | 'lastAt', number>;
 
 const PAGE = 500;
 
@@ -54,15 +53,14 @@ export function quarantineReads(d: Dialect) {
 
     /** Entries in the order of arrival, with their tokens; none after the last. */
     async entries(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage = {}): Promise<Quarantined[]> {
-      const where = `seq > $after AND ${whose(webhook)}`;
-      const sql = `SELECT seq, token, ${columns} FROM quarantine WHERE ${where} ORDER BY seq LIMIT $limit`;
+      const sql = `SELECT seq, token, ${columns} FROM quarantine
+        WHERE seq > $after AND ${whose(webhook)} ORDER BY seq LIMIT $limit`;
       return db.all<Quarantined>(sql, { webhook, after, limit });
     },
 
     /** How many of some expected notifications entries claim to be. One look at all entries: no index has their resources. */
     async waitingOf(db: Db, { list }: { readonly list: readonly Expected[] }): Promise<number> {
-      const resources = list.map(({ resource }) => resource);
-      const entries = await db.all<Expected>(claiming, { resources });
+      const entries = await db.all<Expected>(claiming, { resources: list.map(({ resource }) => resource) });
       const waits = ({ kind, resource, eventTime }: Expected) =>
         entries.some((one) => one.kind === kind && one.resource === resource && one.eventTime >= eventTime);
       return list.filter(waits).length;
@@ -70,8 +68,8 @@ export function quarantineReads(d: Dialect) {
 
     /** The bytes of all entries, of those of webhooks with a stored secret, and of networks and webhooks with `least`: the largest first. */
     async shares(db: Db, { least }: { readonly least: number }) {
-      const { bytes, ours } = await one<{ bytes: number; ours: number }>(db, sums);
-      return { bytes, ours, shares: await db.all<Share>(shares, { least }) };
+      const held = await one<{ bytes: number; ours: number }>(db, sums);
+      return { ...held, shares: await db.all<Share>(shares, { least }) };
     },
 
     /** The newest entries of a network or webhook, or of all, with a seq lower than `before`. `isOurs`: its webhook has a stored secret, live or not. */
@@ -85,9 +83,8 @@ export function quarantineReads(d: Dialect) {
 
     /** How many entries wait for each webhook, and the newest of them. */
     async summary(db: Db, page: { readonly newest: number }) {
-      const [total, webhooks] = [await size(db), await db.all<WaitingWebhook>(largest)];
       const newest = await db.all<Omit<Quarantined, 'seq' | 'token'>>(newestFirst, page);
-      return { total, webhooks, newest };
+      return { total: await size(db), webhooks: await db.all<Waiting>(largest), newest };
     },
   };
 }
