@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type Erasure, erase } from '../../src/erasure.ts';
-import type { VerifiedNotification } from '../../src/store/event-store.ts';
+import { erase } from '../../src/erasure.ts';
+import type { Erasure, VerifiedNotification } from '../../src/store/event-store.ts';
 import { erasedName } from '../../src/store/stored.ts';
 import {
   claimedOne,

@@ -13,12 +13,9 @@ export function eraseOperations(d: Dialect) {
   const lease = `CASE WHEN until >= ${d.now} THEN lease END AS lease`;
   const lock = d.lock('lanes', 'resource', `resource, ${lease}`, 'resource', 'subscriber = $subscriber');
   const freeLanes = freeing(d);
-  const isMeant = `subscriber = $subscriber AND ${d.among('resource', 'names')}`;
-  const find = INDEXED.map(
-    (which) =>
-      `SELECT seq, resource FROM events WHERE ${isMeant} AND ${which} AND site_id IN (coalesce($site, site_id), '')`,
-  );
-  const findAny = `${find.join(' UNION ALL ')} LIMIT ${WAVE}`;
+  const meant = `SELECT seq, resource FROM events WHERE subscriber = $subscriber AND ${d.among('resource', 'names')}
+    AND site_id IN (coalesce($site, site_id), '')`;
+  const find = `${INDEXED.map((which) => `${meant} AND ${which}`).join(' UNION ALL ')} LIMIT ${WAVE}`;
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const bySeq = d.rows('seq bigint, name text');
   const empty = `UPDATE events SET body = NULL, request = NULL, site_id = '', resource = ${bySeq.name},
@@ -45,11 +42,10 @@ export function eraseOperations(d: Dialect) {
       const locked = await db.each<Lane & { readonly lease?: string }>(lock, lanes, { ...of, now });
       const free = locked.filter(({ lease }) => !lease);
       const names = free.map(({ resource }) => resource);
-      const found = await db.all<Pick<Due, 'seq' | 'resource'>>(findAny, { ...of, names, site });
-      const events = inOrder(found, 'seq');
+      const found = await db.all<Pick<Due, 'seq' | 'resource'>>(find, { ...of, names, site });
+      const events = inOrder(found, 'seq').map(({ seq, resource }) => ({ seq, name: erasedName(resource) }));
       if (lockEvents) await db.each(lockEvents, events);
-      const rows = events.map(({ seq, resource }) => ({ seq, name: erasedName(resource) }));
-      await db.each(empty, rows, { now });
+      await db.each(empty, events, { now });
       for (const sql of forgetRuns) await db.each(sql, events);
       for (const sql of forget) await db.each(sql, free, of);
       await freeLanes(db, free, of);

@@ -78,6 +78,9 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
   };
 }
 
+/** What is erased: a resource, as `media:ID`, or a site. */
+export type Erasure = Pick<EventFilter, 'resource' | 'site'>;
+
 /** Events and their lanes, from record to prune. */
 export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit = () => {} }: StoreOptions) {
   const calls = callsOf(queueOperations, engine.write);
@@ -235,10 +238,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
      * @param onStep told how many so far; the next commit waits for its promise
      * @returns how many, how many resources a handler runs, the names of those with other sites, and of all others
      */
-    async erase(
-      { resource, site }: Pick<EventFilter, 'resource' | 'site'>,
-      onStep: (events: number) => unknown = () => {},
-    ) {
+    async erase({ resource, site }: Erasure, onStep?: (events: number) => unknown) {
       const sum = { events: 0, running: 0, shared: new Set<string>(), names: new Set<string>() };
       for (const subscriber of await reader.subscriberNames()) {
         const seen = new Set<string>();
@@ -250,7 +250,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
           const own = lanes.filter((lane) => !sum.shared.has(lane.resource));
           for (const lane of own) sum.names.add(lane.resource);
           for (const lane of lanes) seen.add(lane.resource);
-          for (let hasMore = own.length > 0; hasMore; await onStep(sum.events)) {
+          for (let hasMore = own.length > 0; hasMore; await onStep?.(sum.events)) {
             const step = await calls.erase({ subscriber, lanes: own, site });
             sum.events += step.events;
             hasMore = step.hasMore;

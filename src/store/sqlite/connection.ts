@@ -201,9 +201,8 @@ export function backUp(path: string, file: string): { events: number; bytes: num
   }
 }
 
-/** For so long compacting waits for others: each time, and while nobody can write. */
+/** For so long compacting waits for others. */
 const PATIENCE_MS = 60_000;
-const HELD_MS = 500;
 
 /** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE, also if others never leave it alone */
 export async function compact(path: string): Promise<void> {
@@ -212,11 +211,11 @@ export async function compact(path: string): Promise<void> {
     db.pragma(`busy_timeout = ${PATIENCE_MS}`);
     db.exec('VACUUM');
     db.pragma('wal_checkpoint(PASSIVE)'); // most of it, while others write
-    db.pragma(`busy_timeout = ${HELD_MS}`);
+    db.pragma('busy_timeout = 500'); // as nobody else writes while the next one waits
     const until = systemClock.now() + PATIENCE_MS;
     while (db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) !== 0) {
       if (systemClock.now() > until) throw new Error('database is locked');
-      await pause(systemClock, HELD_MS);
+      await pause(systemClock, 500);
     }
   } catch (cause) {
     const reason = advised(messageOf(cause));

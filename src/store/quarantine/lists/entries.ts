@@ -41,9 +41,8 @@ export function quarantineReads(d: Dialect) {
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
   const size = async (db: Db, which: Claimed = {}): Promise<number> => {
-    const { webhook, resource, site } = which;
-    const claims = `${resource === undefined} OR resource = $resource) AND (${site === undefined} OR site_id = $site`;
-    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(webhook)} AND (${claims})`;
+    const is = `${which.resource === undefined} OR resource = $resource) AND (${which.site === undefined} OR site_id = $site`;
+    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(which.webhook)} AND (${is})`;
     return (await one<{ n: number }>(db, sql, which)).n;
   };
 
