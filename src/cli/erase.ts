@@ -5,11 +5,10 @@ import { plural } from '../base/text.ts';
 import { erase } from '../erasure.ts';
 import { pagesOf } from '../replay/sources.ts';
 import type { Erasure, EventStore, StoreReader } from '../store/event-store.ts';
-import { withDatabase, withReader } from '../store/open.ts';
-import { audited } from '../store/reports/audit.ts';
+import { withReader } from '../store/open.ts';
+import { changing } from './change.ts';
 import { configOf } from './options.ts';
 import { line, printResult, progress, say } from './output.ts';
-import { who } from './who.ts';
 
 type Flags = { site?: string; media?: string; channel?: string; dryRun?: true; json?: true };
 
@@ -42,7 +41,7 @@ async function run({ site, media, channel, dryRun, json }: Flags, command: Comma
   const what = { site, resource: media === undefined ? channel && `channel:${channel}` : `media:${media}` };
   const { shared, ...done } = await (dryRun
     ? withReader(configOf(command), (store) => foreseen(store, what))
-    : withDatabase(configOf(command), (store) => erasing(store, what)));
+    : changing(command, (store) => erasing(store, what)));
   const running = `${plural(done.running, 'event runs', 'events run')} now`;
   const text = `${plural(done.events, 'event')} and ${done.quarantined} in quarantine`;
   const told = dryRun ? `${text} would be erased; ${running}` : `${text} erased`;
@@ -53,16 +52,13 @@ async function run({ site, media, channel, dryRun, json }: Flags, command: Comma
     throw new KitError('CHECK_FAILED', `${running}: its media or channel is left, so run this again later`);
 }
 
-/** Erases it, and notes who did that: the note names what is erased only until it is. */
 async function erasing(store: EventStore, what: Erasure) {
   using stage = progress('erased');
   const onStep = (events: number) => {
     stage.show(events, undefined);
     return pause(systemClock, PAUSE_MS);
   };
-  const change = { what: 'erase', filters: what, who: who() };
-  const work = () => erase(store, what, { clock: systemClock, onStep });
-  return await audited(store, change, work, ({ events, quarantined }) => events + quarantined);
+  return await erase(store, what, { clock: systemClock, onStep });
 }
 
 /** What there is to erase, how much of it runs now, and which resources would be left. */

@@ -27,6 +27,8 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   state: async () => (await import('./state.ts')).addState,
   subscribers: async () => (await import('./subscribers.ts')).addSubscribers,
   erase: async () => (await import('./erase.ts')).addErase,
+  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
+  audit: async () => (await import('./audit.ts')).addAudit,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
   move: async () => (await import('./move.ts')).addMove,
   pause: async () => (await import('./pause.ts')).addPause,

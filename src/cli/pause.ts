@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { withDatabase } from '../store/open.ts';
-import { configOf } from './options.ts';
+import { changing } from './change.ts';
 import { print } from './output.ts';
 import { who } from './who.ts';
 
@@ -18,11 +17,11 @@ export function addResume(program: Command): void {
 }
 
 async function pause({ reason }: { readonly reason: string }, command: Command): Promise<void> {
-  await withDatabase(configOf(command), (store) => store.queue.pause({ reason, by: who() }));
+  await changing(command, ({ queue }) => queue.pause({ reason, by: who() }).then(() => 1));
   await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
 }
 
 async function resume(_: object, command: Command): Promise<void> {
-  const wasPaused = await withDatabase(configOf(command), (store) => store.queue.resume());
+  const wasPaused = await changing(command, ({ queue }) => queue.resume());
   await print(wasPaused ? 'handling goes on within two seconds' : 'handling was not paused');
 }

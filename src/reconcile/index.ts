@@ -35,7 +35,7 @@ export async function reconcileOnce(
   const since = flags.since ?? (last?.wholeAt ?? beganAt) - lengthOf(lookback);
   const expected = reconcile.expected(new Date(since), { app, log, signal });
   const limits = { afterMs: lengthOf(after), most: flags.most ?? most, isTrial: flags.isTrial };
-  const pass = await passOf({ store, expected, beganAt, since, ...limits });
+  const pass = await passOf({ store, expected, beganAt, since, signal, ...limits });
   return { ...pass, wholeAt: pass.isRecorded ? beganAt : last?.wholeAt };
 }
 

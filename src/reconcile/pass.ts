@@ -23,6 +23,8 @@ interface PassOptions {
   readonly afterMs: number;
   /** of more that are missing, none is recorded */
   readonly most: number;
+  /** ends it before anything is recorded */
+  readonly signal: AbortSignal;
   /** only counts */
   readonly isTrial?: boolean | undefined;
 }
@@ -38,6 +40,7 @@ export async function passOf({
   since,
   afterMs,
   most,
+  signal,
   isTrial,
 }: PassOptions): Promise<Pass> {
   const { queue } = store;
@@ -45,6 +48,7 @@ export async function passOf({
   const kept: VerifiedNotification[] = [];
   let [count, absent] = [0, 0];
   for await (const step of stepsOf(expected)) {
+    signal.throwIfAborted();
     count += step.length;
     const old = step.filter(({ eventTime }) => eventTime <= beganAt - afterMs);
     for (const one of await missingOf(store, old)) {

@@ -860,4 +860,49 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: ['digests.get(value) ?? value', 'value'],
     noticedBy: 'test/store/erase.test.ts: leaves the digest',
   },
+
+  // Commands of operators and developers.
+  'commands: an import leaves out what no handler could get': {
+    change: ['refusal === undefined ? problemIn(value) :', 'refusal === undefined ? undefined :'],
+    noticedBy: 'test/cli/events/importing.test.ts: names what it leaves out',
+  },
+  'commands: what is imported says so': {
+    change: ["queue.record({ ...one, origin: 'import' })", 'queue.record(one)'],
+    noticedBy: 'test/cli/events/importing.test.ts: names what it leaves out',
+  },
+  'commands: a recording keeps the origin of its events': {
+    change: ["of.origin === 'notification' ? undefined : of.origin", 'undefined'],
+    noticedBy: 'test/cli/events/importing.test.ts: says what was imported or reconciled',
+  },
+  'commands: a check hands the origin of a recording to the handler': {
+    change: [
+      "if (origin === 'notification') await this.deliverBody(body);",
+      'if (origin) await this.deliverBody(body);',
+    ],
+    noticedBy: 'test/cli/events/importing.test.ts: says what was imported or reconciled',
+  },
+  'commands: the audit has no path of a secret': {
+    change: ['/file$|^json$/.test(option.name())', '/^json$/.test(option.name())'],
+    noticedBy: 'test/cli/changes.test.ts: has no secret and no path of one',
+  },
+  'commands: a dry run leaves no row in the audit': {
+    change: ['isTrial ? once() : change(store, command, once)', 'change(store, command, once)'],
+    noticedBy: 'test/cli/changes.test.ts: leaves no row',
+  },
+  'commands: what is reconciled is recorded only once all of it is known': {
+    change: ['signal.throwIfAborted();\n    count += step.length;', 'count += step.length;'],
+    noticedBy: 'test/cli/reconciling.test.ts: when Ctrl-C ends it',
+  },
+  'commands: a token goes to no other machine in clear': {
+    change: ['options.isPrivate(url) ? url : undefined', 'url'],
+    noticedBy: 'test/cli/elsewhere.test.ts: the token goes by https',
+  },
+  'commands: no error has the token, even if an answer repeats it': {
+    change: [".replaceAll(token ?? '\\0', '(token)')", ''],
+    noticedBy: 'test/cli/elsewhere.test.ts: the token goes by https',
+  },
+  'commands: a token follows no redirect': {
+    change: ["{ headers, redirect: 'manual', signal: abort }", '{ headers, signal: abort }'],
+    noticedBy: 'test/cli/elsewhere.test.ts: the token goes by https',
+  },
 };
