@@ -867,6 +867,42 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: [`(event.origin === 'schedule' && app.schedule?.[body.name]) || {}`, '{}'],
     noticedBy: 'test/dispatch/schedules.test.ts: a time of its own to end in',
   },
+  'erase: an event that is recorded meanwhile waits, also where its lane is not open': {
+    change: ['await open(db, all, of.subscriber);', ''],
+    noticedBy: 'test/store/erase.test.ts: has what is recorded wait',
+  },
+  'erase: what handlers run is left': {
+    change: ['locked.filter(({ lease }) => !lease)', 'locked'],
+    noticedBy: 'test/store/erase.test.ts: leaves what a handler runs',
+  },
+  'erase: a fan out under way ends first': {
+    change: ['await db.all(lockCursors);', ''],
+    noticedBy: 'test/store/erase.test.ts: waits for a settlement, a fan out',
+  },
+  'erase: nothing that waits for a replay or retry runs afterwards': {
+    change: ["IN ('pending', 'dead') THEN 'dismissed'", "IN ('dead') THEN 'dismissed'"],
+    noticedBy: 'test/store/erase.test.ts: takes what a replay holds',
+  },
+  'erase: a resource with events of other sites is left': {
+    change: ['lanes.filter((lane) => !sum.shared.has(lane.resource))', 'lanes'],
+    noticedBy: 'test/store/erase.test.ts: of a site leaves resources',
+  },
+  'erase: of a site, no event of another one is taken that has just come': {
+    change: [" AND site_id IN (coalesce($site, site_id), '')", ''],
+    noticedBy: 'test/store/erase.test.ts: comes after it has looked',
+  },
+  'erase: reconciling knows what was erased': {
+    change: [`, \${expected.erased})`, ')'],
+    noticedBy: 'test/store/erase.test.ts: stops repeats',
+  },
+  'erase: nothing is left in the log of SQLite': {
+    change: ["'wal_checkpoint(TRUNCATE)'", "'wal_checkpoint(PASSIVE)'"],
+    noticedBy: 'test/scenarios/erased-for-good.test.ts: no file of SQLite',
+  },
+  'erase: changes no longer name it': {
+    change: ['digests.get(value) ?? value', 'value'],
+    noticedBy: 'test/store/erase.test.ts: leaves the digest',
+  },
 
   // Commands of operators and developers.
   'commands: an import leaves out what no handler could get': {
