@@ -1,6 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { erasedName, type Timed } from '../stored.ts';
-import { freeing, inOrder, type Lane, opening } from './lanes.ts';
+import { freeing, inOrder, type Lane, lockLanes, opening } from './lanes.ts';
 import { INDEXED } from './lists/search.ts';
 import { forgettingRuns } from './prune.ts';
 import { type Due, WAVE } from './reset.ts';
@@ -11,7 +11,7 @@ export function eraseOperations(d: Dialect) {
   const open = opening(d);
   // A lease that has run out counts no more: after a crash, perhaps no process is there that recovers it.
   const lease = `CASE WHEN until >= ${d.now} THEN lease END AS lease`;
-  const lock = d.lock('lanes', 'resource', `resource, ${lease}`, 'resource', 'subscriber = $subscriber');
+  const lock = lockLanes(d, `resource, ${lease}`);
   const freeLanes = freeing(d);
   const meant = `SELECT seq, resource FROM events WHERE subscriber = $subscriber AND ${d.among('resource', 'names')}
     AND site_id IN (coalesce($site, site_id), '')`;
@@ -37,7 +37,7 @@ export function eraseOperations(d: Dialect) {
     async erase(db: Db, { lanes, site, now, ...of }: Erased) {
       await db.all(lockCursors);
       // One that is not open has no lock, and an event that is recorded meanwhile could run before it is found here.
-      const all = lanes.map(({ resource }) => ({ resource, receivedAt: now }));
+      const all = lanes.map((lane) => ({ ...lane, receivedAt: now }));
       await open(db, all, of.subscriber);
       const locked = await db.each<Lane & { readonly lease?: string }>(lock, lanes, { ...of, now });
       const free = locked.filter(({ lease }) => !lease);

@@ -23,8 +23,8 @@ export const named = (names: readonly string[]): Lane[] =>
 export const isLane = (r: Rows<'resource'>) => `${r.is('lanes.resource')} AND lanes.subscriber = $subscriber`;
 
 /** Locks the lanes of rows, and reads them. */
-export const lockLanes = (d: Dialect) =>
-  d.lock('lanes', 'resource', LEASED, 'resource', 'subscriber = $subscriber');
+export const lockLanes = (d: Dialect, what = 'resource, lease, owner, event AS seq, started_at, late') =>
+  d.lock('lanes', 'resource', what, 'resource', 'subscriber = $subscriber');
 
 /**
  * Opens the lanes of events that become ready. A lane that is open already takes the earlier `ready_at`: since the upsert changes that lane,
@@ -43,12 +43,10 @@ export function opening(d: Dialect) {
 /** What names a claim: no other one has its lease. */
 export type LeaseKey = Pick<Claim, 'lease' | 'resource' | 'seq'>;
 
-/** A lane that is leased, by its columns LEASED. */
+/** A lane that is leased, as it is locked. */
 export type LeasedLane = LeaseKey &
   Pick<ClaimRequest, 'owner'> &
   Pick<Settlement, 'startedAt'> & { readonly late: number | undefined };
-
-export const LEASED = 'resource, lease, owner, event AS seq, started_at, late';
 
 /** A column of the oldest ready event of a lane, which runs next. */
 export const firstReady = (what: string) =>

@@ -151,10 +151,8 @@ export function reportOperations(d: Dialect) {
     /** Adds the counts of a process, notes when it was last seen, and deletes rows that are too old. */
     async report(db: Db, { instance, stats, refusals, accepted = [], now }: Report & { now: number }) {
       await db.all(see, { ...instance, kinds: instance.kinds.join(), now });
-      await db.each(
-        add,
-        inOrder(stats, 'minute').map((one) => ({ ...one, instance: instance.name })),
-      );
+      const own = inOrder(stats, 'minute').map((one) => ({ ...one, instance: instance.name }));
+      await db.each(add, own);
       // Reports of several processes would lock the same rows in different orders.
       if (d.hasLocks && refusals.length + accepted.length > 0)
         await db.all('LOCK TABLE refusals IN SHARE ROW EXCLUSIVE MODE');
