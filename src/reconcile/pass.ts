@@ -1,15 +1,16 @@
+import { isDate } from 'node:util/types';
 import { wholeSeconds } from '../base/duration.ts';
 import { shown } from '../base/thrown.ts';
 import type { ExpectedNotification } from '../dispatch/handler.ts';
-import { isKind } from '../notification/kinds.ts';
+import { isKind, KINDS } from '../notification/kinds.ts';
 import { eventTimeOf, problemIn } from '../notification/payload.ts';
 import type { EventStore, Pass, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 
 /** How far the times of an expected notification and of what came may differ. */
 const SAME_MS = 60_000;
-/** How many are looked up in one step. */
-const STEP = 500;
+/** How many are looked up, or recorded, in one step: acks wait for no more than that. */
+const STEP = 100;
 /** The `webhook_id` of what no webhook has sent. */
 const WEBHOOK_ID = 'hookkit';
 
@@ -25,11 +26,13 @@ interface PassOptions {
   readonly most: number;
   /** only counts */
   readonly isTrial?: boolean | undefined;
+  /** ends the pass */
+  readonly signal: AbortSignal;
 }
 
 /**
  * Looks for what should have come, and records what has not. Memory grows with `most` alone.
- * @throws TypeError if something expected is no notification
+ * @throws TypeError if something expected is no notification; the reason of `signal`; what `expected` throws
  */
 export async function passOf({
   store,
@@ -39,38 +42,44 @@ export async function passOf({
   afterMs,
   most,
   isTrial,
+  signal,
 }: PassOptions): Promise<Pass> {
-  const { queue } = store;
   const missing: Record<string, number> = {};
-  const kept: VerifiedNotification[] = [];
+  /** by id: a list that changes while it is read may have some of them twice */
+  const kept = new Map<string, VerifiedNotification>();
   let [count, absent] = [0, 0];
   for await (const step of stepsOf(expected)) {
+    signal.throwIfAborted();
     count += step.length;
     const old = step.filter(({ eventTime }) => eventTime <= beganAt - afterMs);
     for (const one of await missingOf(store, old)) {
+      if (kept.has(one.id)) continue;
       absent++;
       missing[one.kind] = (missing[one.kind] ?? 0) + 1;
-      if (kept.length < most) kept.push(one);
+      if (kept.size < most) kept.set(one.id, one);
     }
   }
-  const quarantined = await store.quarantine.waitingOf({ list: kept });
+  const list = [...kept.values()];
+  const quarantined = absent > 0 ? await store.quarantine.waitingOf({ list: list.map(looked) }) : 0;
   const isRecorded = !isTrial && absent <= most;
-  for (let at = 0; isRecorded && at < kept.length; at += STEP) {
+  for (let at = 0; isRecorded && at < list.length; at += STEP) {
+    signal.throwIfAborted();
     // Some may have come while the pass went on.
-    const still = await missingOf(store, kept.slice(at, at + STEP));
-    await Promise.all(still.map((one) => queue.record({ ...one, origin: 'reconciled' })));
+    const still = await missingOf(store, list.slice(at, at + STEP));
+    await Promise.all(still.map((one) => store.queue.record({ ...one, origin: 'reconciled' })));
   }
   return { beganAt, since, expected: count, missing, quarantined, isRecorded };
 }
 
-/** Those of which no event has come: a newer one of its kind tells as much. */
+/** What is looked for in the place of one: a notification of its kind that is newer tells as much. */
+const looked = ({ kind, resource, eventTime }: VerifiedNotification) => ({
+  kind,
+  resource,
+  eventTime: eventTime - SAME_MS,
+});
+
 async function missingOf({ queue }: EventStore, list: readonly VerifiedNotification[]) {
-  const earlier = list.map(({ kind, resource, eventTime }) => ({
-    kind,
-    resource,
-    eventTime: eventTime - SAME_MS,
-  }));
-  const found = await queue.missing({ list: earlier });
+  const found = await queue.missing({ list: list.map(looked) });
   return found.flatMap(({ at }) => list[at] ?? []);
 }
 
@@ -85,13 +94,15 @@ async function* stepsOf(expected: AsyncIterable<ExpectedNotification>) {
   yield step;
 }
 
-/** An expected notification as it would be recorded, had it come. */
+/** An expected notification as it would be recorded, had it come: with the members of its kind, in the provider's order. */
 function notificationOf(one: ExpectedNotification): VerifiedNotification {
-  const { event, event_time: time } = Object(one);
-  const ms = time instanceof Date ? time.getTime() : eventTimeOf({ event_time: time });
-  const isTime = ms !== undefined && !Number.isNaN(ms);
-  const body = { ...one, webhook_id: WEBHOOK_ID, event_time: isTime ? wholeSeconds(ms) : time };
-  const problem = isKind(event) ? problemIn(body) : `event: ${shown(event)} is not one of the kinds`;
+  const given: Readonly<Record<string, unknown>> = Object(one);
+  const { event, site_id, event_time: time } = given;
+  const ids = isKind(event) ? KINDS[event].ids.map((name) => [name, given[name]]) : [];
+  const ms = isDate(time) ? time.getTime() : (eventTimeOf(given) ?? Number.NaN);
+  const event_time = Number.isNaN(ms) ? time : wholeSeconds(ms);
+  const body = { event, ...Object.fromEntries(ids), webhook_id: WEBHOOK_ID, site_id, event_time };
+  const problem = isKind(event) ? problemIn(body) : 'event: must be one of the kinds';
   if (problem === undefined) return toVerified(body, JSON.stringify(body));
-  throw new TypeError(`reconcile: \`expected\` yielded no notification: ${problem}`);
+  throw new TypeError(`reconcile: \`expected\` yielded no notification: ${problem}: ${shown(one)}`);
 }
