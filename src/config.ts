@@ -162,7 +162,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, its value (unless secret), the valid values
  */
 export function parseConfig(env: Environment, told = 'the environment'): Config {
-  return parsedBy(environment, env, told, (message) => message);
+  return parseSettings(environment, told, env);
 }
 
 /** An empty value counts as not set. Of a secret, it is what its file holds, or the Error that tells why that does not count. */
@@ -186,22 +186,25 @@ export function quotedAmong(names: readonly string[]): string[] {
   return names.filter((name) => isQuoted(process.env[name]));
 }
 
-/** The values of a schema's variables. @param wordsOf says what is wrong with one, from the message of the schema */
-function parsedBy<S extends z.ZodObject>(
+/**
+ * The settings of a schema, from the environment if no other is given. Of a value, only the messages of the schema say something.
+ * @param told where they come from, for errors
+ * @throws KitError CONFIG_INVALID naming every mistake
+ */
+export function parseSettings<S extends z.ZodObject>(
   schema: S,
-  env: Environment,
-  told: string,
-  wordsOf: (message: string, isMissing: boolean) => string,
+  told = 'the environment',
+  env: Environment = process.env,
 ): z.output<S> {
   const names = Object.keys(schema.shape);
   const values = Object.fromEntries(names.map((name) => [name, given(name, env)]));
   const { success, data, error } = schema.safeParse(values);
   if (success) return data;
-  const mistakes = error.issues.map(({ path: [name], message }) => {
+  const mistakes = error.issues.map(({ path: [name], code, message }) => {
     const variable = String(name ?? 'the settings together');
     const quotes = isQuoted(values[variable]) ? '; the quotes around it count as a part of it' : '';
-    const isMissing = names.includes(variable) && values[variable] === undefined;
-    return `\n  ${variable}: ${wordsOf(message, isMissing)}${quotes}`;
+    const isMissing = code !== 'custom' && names.includes(variable) && values[variable] === undefined;
+    return `\n  ${variable}: ${isMissing ? 'is not set' : message}${quotes}`;
   });
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`;
   throw new KitError('CONFIG_INVALID', `${told} has ${count}:${mistakes.join('')}`);
@@ -265,21 +268,6 @@ export function loadConfig(flags: GlobalFlags, fixed: Partial<Record<Variable, s
   const readFrom = readSettings(flags);
   const config = { ...parseConfig({ ...process.env, ...fixed }, readFrom), readFrom };
   return flags.dev ? { ...config, DATABASE_URL: config.DEV_DATABASE_URL } : config;
-}
-
-/**
- * The settings of an app, from the environment if no other is given. Values are never shown: they may be secrets.
- * @param told where they come from, for errors
- * @throws KitError CONFIG_INVALID naming every mistake
- */
-export function parseSettings<S extends z.ZodObject>(
-  schema: S,
-  told = 'the environment',
-  env: Environment = process.env,
-): z.output<S> {
-  return parsedBy(schema, env, told, (message, isMissing) =>
-    isMissing ? 'is not set' : `the given value (not shown) is not valid: ${message}`,
-  );
 }
 
 /** The limits of this process. Only Linux has it. */

@@ -182,24 +182,41 @@ function textOfLine(line: string, known: object): string {
   return `${new Date(time).toISOString()} ${levels.labels[level] ?? level} ${msg}${rest}`;
 }
 
-/** How long a line about the same thing is left out after one. */
-const QUIET_MS = 10_000;
+/** How many lines of a level are written in a stretch: a flood from many sources must not fill the disk. */
+const MOST_LINES = 50;
 
 /**
- * Bounds lines about something that is tried again and again: the first one is written, and from then on one in ten seconds at most,
- * with the number of those in between.
+ * Gives a function that writes a line about what happens again and again: one a level, key and stretch of time, and not too many in all. The
+ * next line says how many were left out.
  */
-export function repeatedLine(clock: MonotonicClock, write: (fields: object) => void) {
-  let writtenAt = Number.NEGATIVE_INFINITY;
+export function boundedLog(log: Pick<Logger, 'warn' | 'error'>, clock: MonotonicClock, stretchMs: number) {
+  const count = counterBy(clock, stretchMs);
   let leftOut = 0;
-  return (fields: object): void => {
+  return (level: 'warn' | 'error', key: string, fields: object, message: string): void => {
+    const isLeftOut = count(`${level} ${key}`) > 1 || count(level) > MOST_LINES;
+    if (!isLeftOut) log[level](leftOut > 0 ? { ...fields, leftOut } : fields, message);
+    leftOut = isLeftOut ? leftOut + 1 : 0;
+  };
+}
+
+/** How many keys are counted at once; each takes about 100 bytes. */
+const MOST_KEYS = 100_000;
+
+/**
+ * Counts by key, in stretches of time; with very many keys, a stretch ends early.
+ * @returns a function that counts one more, and returns its number in this stretch, from 1
+ */
+export function counterBy(clock: MonotonicClock, stretchMs: number): (key: string) => number {
+  const counts = new Map<string, number>();
+  let began = Number.NEGATIVE_INFINITY;
+  return (key) => {
     const now = clock.monotonic();
-    if (now - writtenAt < QUIET_MS) {
-      leftOut++;
-      return;
+    if (now - began >= stretchMs || counts.size >= MOST_KEYS) {
+      counts.clear();
+      began = now;
     }
-    write(leftOut > 0 ? { ...fields, leftOut } : fields);
-    writtenAt = now;
-    leftOut = 0;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    return count;
   };
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { keyPathOf } from '../store/secrets/key-file.ts';
+import { keyPathOf } from '../store/secrets/vault.ts';
 import { configOf } from './options.ts';
 import { line, print, say } from './output.ts';
 
@@ -24,7 +24,7 @@ async function backup(file: string, _: object, command: Command): Promise<void> 
   const path = sqlitePathOf(DATABASE_URL);
   if (path === undefined)
     throw new KitError('INPUT_INVALID', 'on PostgreSQL, back up with pg_dump: see --help');
-  const { backUp } = await import('../store/sqlite/maintenance.ts');
+  const { backUp } = await import('../store/sqlite/connection.ts');
   const { events, bytes } = await backUp(path, file);
   await print(`${line(file)}: ${plural(events, 'event')}, ${bytes} bytes, checked`);
   if (!SECRETS_KEY) say(`the key is not in it: keep a copy of ${line(keyPathOf(path))} elsewhere`);

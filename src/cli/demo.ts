@@ -4,7 +4,7 @@ import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { DEMO_SITE, type DemoStage, HEAD, playScenes, review, setStage } from '../demo/scenes.ts';
 import { closeAtSignal } from '../stopping.ts';
-import { line, members, print, table, write } from './output.ts';
+import { line, members, print, table } from './output.ts';
 
 /** The pause between two new media of an endless demo. */
 const BEAT_MS = 2000;
@@ -44,7 +44,7 @@ async function playRound(stage: DemoStage, isStopping: () => boolean): Promise<v
   if (isStopping()) return;
   const reviews = await Promise.all(scenes.map((scene) => review(stage, scene)));
   const rows = reviews.map(({ row }) => row);
-  await write(table(HEAD, rows));
+  await print(table(HEAD, rows));
   const wrong = reviews.filter(({ asExpected }) => !asExpected).length;
   if (wrong > 0)
     throw new KitError('CHECK_FAILED', `${plural(wrong, 'result is', 'results are')} not as expected`);

@@ -31,8 +31,12 @@ const LONGEST_LEASE_MS = 10_000;
 const DEBUGGING_MS = 600_000;
 const INSPECT_PORT = 9229;
 
-type Switches = Partial<Record<'tick' | 'restarted' | 'again', true>>;
-type Flags = GlobalFlags & Switches & { seed?: number; inspect?: number | true };
+type Flags = GlobalFlags & {
+  tick?: true;
+  seed?: number;
+  inspect?: number | true;
+  restarted?: true | 'again';
+};
 
 export function addDev(program: Command): void {
   const inspect = `take debuggers on this port of 127.0.0.1 (default: ${INSPECT_PORT})`;
@@ -42,8 +46,7 @@ export function addDev(program: Command): void {
     .option('--tick', 'let the mock live: every few seconds something is uploaded, changed or goes live')
     .option('--seed <number>', 'let it live, and the same happens in the same order', wholeNumber())
     .option('--inspect [port]', inspect, wholeNumber(0, 65_535))
-    .addOption(new Option('--restarted', 'serve, and tell the parent of files').hideHelp())
-    .addOption(new Option('--again', 'say only that it serves').hideHelp())
+    .addOption(new Option('--restarted [again]', 'serve, and tell the parent of files').hideHelp())
     .action((_: object, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
       return flags.restarted ? serve(flags) : restart(flags);
@@ -61,8 +64,7 @@ function restart({ inspect, ...flags }: Flags): void {
     check.abort();
     check = new AbortController();
     tellTypes(flags, check.signal).catch(() => {}); // the process that serves says what is wrong with the settings
-    const more = runsAgain ? ['--restarted', '--again'] : ['--restarted'];
-    return fork(program, [...args, ...more], { execArgv, env });
+    return fork(program, [...args, runsAgain ? '--restarted=again' : '--restarted'], { execArgv, env });
   };
   const end = restartAtChanges(begin, say);
   const close = (signal: NodeJS.Signals) => {
@@ -90,7 +92,7 @@ function devConfig(flags: GlobalFlags): Config {
   return { ...config, ...times, ALERT_URL: undefined, SHUTDOWN_GRACE_MS: grace };
 }
 
-async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
+async function serve({ tick, seed, restarted, ...flags }: Flags): Promise<void> {
   process.send?.({ files: [settings.envFileOf(flags), join(settings.projectFolder(), 'package.json')] });
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')); // the parent may have been killed
   process.channel?.unref();
@@ -112,7 +114,8 @@ async function serve({ tick, seed, again, ...flags }: Flags): Promise<void> {
     return stage.stop();
   };
   stopInOrder({ output, guard, delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, stop });
-  if (again) return say(`dev: serves again, inspector ${stage.service.adminUrl}, mock ${stage.mock.url}`);
+  if (restarted === 'again')
+    return say(`dev: serves again, inspector ${stage.service.adminUrl}, mock ${stage.mock.url}`);
   say(introduction(stage, config, app));
   if (stdin.isTTY) say('Type r and Enter to handle the last events again, or ? and Enter for all keys.\n');
 }

@@ -20,7 +20,7 @@ import { toVerified } from '../store/verified.ts';
 import { requiredEvent } from './events/list-and-show.ts';
 import { watchLoop } from './loop-watch.ts';
 import * as options from './options.ts';
-import { members, printFindings, printJson, say, table, write } from './output.ts';
+import { members, printFindings, printResult, say, table } from './output.ts';
 import { appOf, loadingOnly, withHandlers } from './with-handlers.ts';
 
 export function addHandlers(program: Command): void {
@@ -29,16 +29,12 @@ export function addHandlers(program: Command): void {
     .description('List the kinds that your handlers take, check the handlers, or try one of them.');
   handlers
     .command('list', { isDefault: true })
-    .description(
-      'List each kind and schedule, and whether it has a handler (the default); unknown: any other kind.',
-    )
-    .option('--json', 'print a JSON array')
+    .description('List each kind and schedule, and whether it has a handler (the default).')
     .action(loadingOnly(list));
   handlers
     .command('check')
     .description('Check that the handlers load, their settings, kinds, and types (by your TypeScript).')
     .option('--strict', 'fail where a kind has no handler, which only warns otherwise')
-    .option('--json', 'print the findings as JSON')
     .addHelpText('after', '\nNo handler runs. After a FAIL the exit code is 1.')
     .action(loadingOnly(check));
   addTry(handlers);
@@ -53,14 +49,11 @@ async function list({ json }: { json?: true }, command: Command): Promise<void> 
     const times = schedules.get(kind);
     return { kind, handler: takers.includes(''), subscribers: takers.filter(Boolean), ...times };
   });
-  if (json) return printJson(all);
-  const names = apps.slice(1).map(({ subscriber }) => subscriber);
   const rows = all.map(({ kind, handler, subscribers, times, next_at }) => {
-    const cells = names.map((name) => (subscribers.includes(name) ? 'yes' : 'none'));
     const has = times ? `${times}, next ${next_at}` : 'yes';
-    return [kind, handler ? has : 'none: ends as skipped', ...cells];
+    return [kind, handler ? has : 'none: ends as skipped', subscribers.join(', ')];
   });
-  await write(table(['kind', 'handler', ...names], rows));
+  await printResult(json, all, table(['kind', 'handler', 'subscribers'], rows));
 }
 
 /** By its slot, when each schedule of an app comes, and when next by the clock of this machine. */
@@ -113,7 +106,6 @@ function addTry(handlers: Command): void {
     .option('--replay', 'make ctx.replay true')
     .option('--late', 'make ctx.late true')
     .option('--reset-steps', 'run every step of ctx.once, even if its result is stored')
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(tryHandler);
 }
@@ -128,7 +120,7 @@ async function tryHandler(id: string | undefined, flags: Flags, command: Command
         const event = { ...(await storedEvent(store, id, flags)), ...circumstances };
         return tryEvent(event, config, flags.resetSteps ? undefined : store.queue);
       }));
-  await (flags.json ? printJson(trial) : write(members(trial)));
+  await printResult(flags.json, trial, members(trial));
   if (!['handled', 'skip', 'retry'].includes(trial.outcome))
     throw new KitError('CHECK_FAILED', 'the handler did not succeed');
 }

@@ -17,24 +17,16 @@ import { line, say, writeOn } from './output.ts';
 /** What the other receiver narrows the events by. */
 const FILTERS = ['site', 'resource', 'webhook', 'q'] as const;
 
-type Flags = Partial<Record<'kind' | (typeof FILTERS)[number], string>> & {
+type Texts = 'kind' | (typeof FILTERS)[number] | 'tokenFile' | 'secretFile' | 'after' | 'cursorFile';
+type Flags = Partial<Record<Texts, string> & Record<'since' | 'limit', number>> & {
   from: URL;
-  tokenFile?: string;
   to?: URL;
-  secretFile?: string;
-  since?: number;
-  after?: string;
-  limit?: number;
-  cursorFile?: string;
   json?: true;
 };
 
 const HELP = `
 Nothing is skipped. After a crash, or a lost answer, an event may be sent twice: a receiver answers \`duplicate\` then.
-Ctrl-C ends it after the event under way, and prints the cursor.
-
-Example:
-  npx hookkit listen --from https://hooks.example.com/ --token-file token.txt --to http://127.0.0.1:3000/webhooks/media`;
+Ctrl-C ends it after the event under way, and prints the cursor.`;
 
 export function addListen(program: Command): void {
   const command = program
@@ -49,8 +41,7 @@ export function addListen(program: Command): void {
     .addOption(
       new Option('--after <cursor>', 'begin after this event; start: with the first').conflicts('since'),
     )
-    .option('--limit <number>', 'end after so many', wholeNumber(1))
-    .option('--json', 'print recordings');
+    .option('--limit <number>', 'end after so many', wholeNumber(1));
   const described = 'a filter as in hookkit events list';
   command.option('--kind <text>', described, (text) => kinds(text) && text);
   for (const name of FILTERS) command.option(`--${name} <text>`, described);
@@ -68,7 +59,7 @@ async function listen(flags: Flags, command: Command): Promise<void> {
   const { ReceiverClient } = await import('../replay/receiver-client.ts');
   const { from, tokenFile, to, secretFile, since, after, limit, cursorFile, json, ...filters } = flags;
   const token = tokenFile === undefined ? undefined : await readSecret(tokenFile);
-  using client = to && new ReceiverClient(to);
+  const client = to && new ReceiverClient(to);
   const keys = to && (await signingKeys(configOf(command), secretFile));
   const known = cursorFile === undefined ? undefined : await readCursor(cursorFile);
   let cursor: string | undefined;

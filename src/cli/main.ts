@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { KitError, messageOf } from '../base/errors.ts';
 import { kitVersion } from '../base/program.ts';
 import { NobodyReads, outliveReaders, report, say } from './output.ts';
@@ -8,6 +8,8 @@ const FAILED = 1;
 const WRONG_USAGE = 2;
 /** Commands that write a log to stdout. */
 const SERVERS = ['serve', 'dev'];
+/** Commands without --json. */
+const WITHOUT_DATA = [...SERVERS, 'mock', 'demo', 'export', 'pause', 'resume', 'init', 'backup'];
 
 /**
  * The module of a command is loaded only when the command is called. Without Express and the mock, the other commands start
@@ -70,6 +72,9 @@ async function programFor(called: string): Promise<Command> {
     .showHelpAfterError('(run hookkit --help for more)')
     .hook('preAction', (_, command) => refuseEmptyValues(command));
   for (const load of commands[called] ? [commands[called]] : Object.values(commands)) (await load())(program);
+  const all = program.commands.flatMap((one) => (one.commands.length > 0 ? one.commands : one));
+  for (const one of all.filter((one) => !WITHOUT_DATA.includes(one.name())))
+    one.addOption(new Option('--json', 'print the result as JSON').helpGroup('Options:'));
   return program;
 }
 

@@ -4,14 +4,11 @@ import { DATABASE_URL } from '../base/url.ts';
 import { moveDatabase } from '../store/move.ts';
 import { givenKey } from './input.ts';
 import { configOf } from './options.ts';
-import { printJson, progress, say, table, write } from './output.ts';
+import { printResult, progress, say, table } from './output.ts';
 
 const HELP = `
 Stop the receivers first. After an interruption, run it again: it begins again. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to is
-empty, or has what an interrupted move left. SECRETS_KEY, or a key file, seals its secrets. At the end, programs refuse that of --from.
-
-Example:
-  npx hookkit move --from sqlite:./data/receiver.db --to postgres://hookkit@db.example/hookkit`;
+empty, or has what an interrupted move left. SECRETS_KEY, or a key file, seals its secrets. At the end, programs refuse that of --from.`;
 
 type Flags = { from: string; to: string; fromKeyFile?: string; json?: true };
 
@@ -22,7 +19,6 @@ export function addMove(program: Command): void {
     .requiredOption('--from <url>', 'the database to move', databaseUrl)
     .requiredOption('--to <url>', 'the database to move it to', databaseUrl)
     .option('--from-key-file <file>', 'a file with the SECRETS_KEY of the database of --from')
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(move);
 }
@@ -44,9 +40,8 @@ async function move(flags: Flags, command: Command): Promise<void> {
   const onPage = (rows: number) => stage.show(rows, undefined);
   const moving = moveDatabase({ from, to, secretsKey, fromKey, onPage });
   const tables = await moving.finally(stage[Symbol.dispose]);
-  if (json) return printJson({ tables });
   const short = (checksum: string) => checksum.slice(0, 16);
   const rows = tables.map((one) => [one.table, String(one.rows), short(one.from), short(one.to)]);
-  await write(table(['table', 'rows', 'checksum from', 'checksum to'], rows));
+  await printResult(json, { tables }, table(['table', 'rows', 'checksum from', 'checksum to'], rows));
   say('moved, and equal on both sides: start the receivers with the database of --to as DATABASE_URL');
 }

@@ -71,20 +71,22 @@ export const FILTER_FLAGS = 'kind status waiting site resource webhook since unt
 export function withFilter(command: Command): Command {
   const whose = (text: string) => (text === 'all' ? text : subscriber(text));
   const named = 'of a subscriber; main: of the handlers without a name; all: of both';
-  const own = 'reminder, schedule:NAME, ';
-  return withNotificationFilter(command, own).option('--subscriber <name>', named, whose);
+  const waiting = new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed');
+  return withNotificationFilter(command)
+    .option('--subscriber <name>', named, whose)
+    .addOption(waiting.choices(WAITING));
 }
 
-/** A filter by why events wait. */
-export const waiting = () =>
-  new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed').choices(WAITING);
-
 /** The same where notifications are meant, whoever handles them. */
-export function withNotificationFilter(command: Command, own = ''): Command {
+export function withNotificationFilter(command: Command): Command {
   const groups = groupNames.join(', ');
   const ids = (text: string, before: readonly string[] = []) => [...before, idOfEvent(text)];
   return command
-    .option('--kind <kind>', `a kind, ${own}or all of a group: ${groups}; may be repeated`, kinds)
+    .option(
+      '--kind <kind>',
+      `a kind, reminder, schedule:NAME, or all of a group: ${groups}; may be repeated`,
+      kinds,
+    )
     .addOption(new Option('--status <status>', 'the status of the event').choices(STATUSES))
     .option('--site <id>', 'the site of the event')
     .option('--resource <media:ID|channel:ID>', 'the media or channel of the event', resource)
@@ -101,8 +103,7 @@ export const subscriber = (text: string): string =>
   valid(text === MAIN || isSubscriber(text) ? text : undefined, 'the name of a subscriber, or main');
 
 const MAIN = 'main';
-/** A subscriber as people name it, and as the store does. */
-export const nameOfSubscriber = (name: string) => name || MAIN;
+/** A subscriber as the store names it. */
 export const subscriberNamed = (name = MAIN) => (name === MAIN ? '' : name);
 
 /** A kind, or all of a group. */

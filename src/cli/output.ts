@@ -37,21 +37,16 @@ export function writeOn(text: string): Promise<void> {
   });
 }
 
-/** The same for what a command says in the end: it does its work and fails as ever, whether anybody reads that or not. */
-export async function write(text: string): Promise<void> {
-  await writeOn(text).catch((error) => {
+/** Writes lines that a command says in the end: it does its work and fails as ever, whether anybody reads them or not. */
+export async function print(text: string): Promise<void> {
+  await writeOn(text.replace(/\n?$/, '\n')).catch((error) => {
     if (!(error instanceof NobodyReads)) throw error;
   });
 }
 
-/** Writes data as lines of their own. */
-export function print(text: string): Promise<void> {
-  return write(`${text}\n`);
-}
-
-/** Writes data for another program: one JSON value. */
-export function printJson(value: unknown): Promise<void> {
-  return print(JSON.stringify(value, null, 2));
+/** Writes the result of a command: with --json as one JSON value, for another program, else as text. */
+export function printResult(json: true | undefined, value: unknown, text: string): Promise<void> {
+  return print(json ? JSON.stringify(value, null, 2) : text);
 }
 
 /** Writes a line to stdout without waiting, for output that goes on while a server runs. */
@@ -77,29 +72,24 @@ export async function printFindings(found: AsyncIterable<Finding>, { json }: { j
     if (!json) await print(visibleLine(text));
   }
   const failed = findings.filter(({ result }) => result === 'FAIL').length;
-  if (json) await printJson({ ok: failed === 0, findings });
+  if (json) await printResult(json, { ok: failed === 0, findings }, '');
   if (failed > 0) throw new KitError('CHECK_FAILED', `${failed} of ${findings.length} checks failed`);
 }
 
 /** In characters: one long cell widens the lines of all rows, unless it is the last of its own. */
 const LONGEST_CELL = 100;
 
-/** Lays rows out in columns. Columns of numbers (or of dashes where a number is missing) are right-aligned. */
+/** Lays rows out in columns. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = rows.map((row) =>
     row.map((text, column) => (column < row.length - 1 ? beginning(text, LONGEST_CELL) : visibleLine(text))),
   );
-  const columns = head.map((title, column) => {
-    const cells = shown.map((row) => row[column] ?? '');
-    const widest = cells.reduce((most, cell) => Math.max(most, cell.length), title.length);
-    const isNumeric = cells.every((cell) => /^([\d.]+( ms)?|-)$/.test(cell));
-    return { width: Math.min(widest, LONGEST_CELL), isNumeric };
+  const widths = head.map((title, column) => {
+    const widest = shown.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), title.length);
+    return Math.min(widest, LONGEST_CELL);
   });
-  const lines = [head, columns.map(({ width }) => '-'.repeat(width)), ...shown].map((cells) => {
-    const padded = columns.map(({ width, isNumeric }, column) => {
-      const cell = cells[column] ?? '';
-      return isNumeric ? cell.padStart(width) : cell.padEnd(width);
-    });
+  const lines = [head, widths.map((width) => '-'.repeat(width)), ...shown].map((cells) => {
+    const padded = widths.map((width, column) => (cells[column] ?? '').padEnd(width));
     return `${padded.join('  ').trimEnd()}\n`;
   });
   return lines.join('');
@@ -145,4 +135,4 @@ export function progress(verb: string): ProgressStage {
 }
 
 /** Shows on stderr how far long work is, if stderr is a terminal, and what the work has to say. */
-export const onStderr: ReplayListener = { isWatched: process.stderr.isTTY === true, begin: progress, say };
+export const onStderr: ReplayListener = { begin: progress, say };

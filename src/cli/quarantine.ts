@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { admitWaiting } from '../receiver/admissions.ts';
+import { admitWaiting } from '../receiver/quarantine.ts';
 import type { Quarantined } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';
 import { configOf, moment } from './options.ts';
-import { print, printJson, table, write, writeOn } from './output.ts';
+import { print, printResult, table, writeOn } from './output.ts';
 
 type Flags = { webhook?: string; before?: number; all?: true; json?: true };
 
@@ -32,9 +32,7 @@ export function addQuarantine(program: Command): void {
     .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
     .action(drop);
   for (const command of quarantine.commands)
-    command
-      .option('--webhook <id>', 'only notifications of this webhook')
-      .option('--json', 'print the result as JSON');
+    command.option('--webhook <id>', 'only notifications of this webhook');
 }
 
 async function drop({ webhook, before, all, json }: Flags, command: Command): Promise<void> {
@@ -42,7 +40,7 @@ async function drop({ webhook, before, all, json }: Flags, command: Command): Pr
     throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
   await withDatabase(configOf(command), async (store) => {
     const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
-    await (json ? printJson({ dropped }) : print(`${dropped} dropped`));
+    await printResult(json, { dropped }, `${dropped} dropped`);
   });
 }
 
@@ -61,7 +59,7 @@ async function list({ webhook, json }: Flags, command: Command): Promise<void> {
     }
     if (json) return;
     if (rows.length === 0) return print('nothing is in quarantine');
-    await write(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
+    await print(table(['received', 'webhook', 'kind', 'resource', 'event time', 'from'], rows));
   });
 }
 
@@ -70,7 +68,7 @@ async function admit({ webhook, json }: Flags, command: Command): Promise<void> 
   await withDatabase(config, async (store) => {
     const admitted = await admitWaiting(store, config, webhook);
     const kept = await store.quarantine.size({ webhook });
-    if (json) return printJson({ admitted, kept });
-    await print(`${admitted} admitted, ${kept} kept${kept > 0 ? ': no known secret verifies them' : ''}`);
+    const why = kept > 0 ? ': no known secret verifies them' : '';
+    await printResult(json, { admitted, kept }, `${admitted} admitted, ${kept} kept${why}`);
   });
 }

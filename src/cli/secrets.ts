@@ -5,7 +5,7 @@ import { sqlitePathOf } from '../base/url.ts';
 import { withDatabase } from '../store/open.ts';
 import { givenKey } from './input.ts';
 import { configOf } from './options.ts';
-import { print, printJson } from './output.ts';
+import { printResult } from './output.ts';
 
 const HELP = `
 Without SECRETS_KEY, the command makes a new key and replaces the key file; a running server notices.
@@ -17,7 +17,6 @@ export function addSecrets(program: Command): void {
     .command('rekey')
     .description('Rekey the database: seal all secrets under a new key, in one step, while the server runs.')
     .option('--secret-file <file>', 'a file with the new SECRETS_KEY; without it, stdin')
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(rekey);
 }
@@ -33,9 +32,9 @@ async function rekey({ secretFile, json }: { secretFile?: string; json?: true },
   if (oldKey && newKey?.equals(oldKey))
     throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
   const sealed = await withDatabase(config, (store) => store.secrets.rekey(newKey));
-  if (json) return printJson({ sealed });
   const next = newKey
     ? 'now start the server with it as SECRETS_KEY'
     : 'the key file holds it: back that up, apart from the database';
-  await print(`${plural(sealed, 'secret is', 'secrets are')} sealed under the new key; ${next}`);
+  const text = `${plural(sealed, 'secret is', 'secrets are')} sealed under the new key; ${next}`;
+  await printResult(json, { sealed }, text);
 }

@@ -4,7 +4,7 @@ import { withDatabase, withReader } from '../store/open.ts';
 import { reminderJson, stateJson } from '../store/queue/lists/event-json.ts';
 import { reminderTable } from './events/list-and-show.ts';
 import { configOf, resource, subscriber, subscriberNamed } from './options.ts';
-import { line, print, printJson, table, write } from './output.ts';
+import { line, printResult, table } from './output.ts';
 
 /** What handlers keep for a media or channel in `ctx.state`. */
 export function addState(program: Command): void {
@@ -23,8 +23,7 @@ export function addState(program: Command): void {
   for (const command of state.commands)
     command
       .argument('<resource>', 'media:ID or channel:ID, as `hookkit events list` shows it', resource)
-      .option('--subscriber <name>', 'of a subscriber (default: main, without a name)', subscriber)
-      .option('--json', 'print the result as a JSON object');
+      .option('--subscriber <name>', 'of a subscriber (default: main, without a name)', subscriber);
 }
 
 type Flags = { subscriber?: string; json?: true };
@@ -35,15 +34,13 @@ async function show(resource: string, { subscriber: name, json }: Flags, command
     Promise.all([queue.state(lane), queue.remindersOf(lane)]),
   );
   const reminders = set.map(reminderJson);
-  if (json) return printJson({ ...lane, state: stateJson(values), reminders });
   const rows = values.map(({ name, value }) => [name, value]);
   const shown = rows.length > 0 ? table(['name', 'value'], rows) : `${line(resource)} has no state\n`;
-  await write(shown + reminderTable(reminders));
+  await printResult(json, { ...lane, state: stateJson(values), reminders }, shown + reminderTable(reminders));
 }
 
 async function remove(resource: string, { subscriber: name, json }: Flags, command: Command): Promise<void> {
   const lane = { resource, subscriber: subscriberNamed(name) };
   const deleted = await withDatabase(configOf(command), (store) => store.queue.deleteState(lane));
-  if (json) return printJson({ ...lane, deleted });
-  await print(`${line(resource)}: ${plural(deleted, 'name')} deleted`);
+  await printResult(json, { ...lane, deleted }, `${line(resource)}: ${plural(deleted, 'name')} deleted`);
 }

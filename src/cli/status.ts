@@ -7,14 +7,13 @@ import { duration, number, size } from '../inspector/pages/words.ts';
 import { withDatabase } from '../store/open.ts';
 import { scheduleJson } from '../store/queue/lists/event-json.ts';
 import { configOf } from './options.ts';
-import { print, printJson } from './output.ts';
+import { printResult } from './output.ts';
 
 /** What the overview of the inspector says, from the database: no server need run. */
 export function addStatus(program: Command): void {
   program
     .command('status')
     .description('Say what needs attention and how the last hour went, as the overview page does.')
-    .option('--json', 'print it as JSON')
     .addHelpText('after', '\nIf something is grave, the exit code is 1.')
     .action(status);
 }
@@ -27,8 +26,7 @@ async function status({ json }: { readonly json?: true }, command: Command): Pro
     ...(await stats({ store, config, clock: systemClock })),
     schedules: (await store.queue.schedules()).map(scheduleJson),
   }));
-  if (json) await printJson(told);
-  else for (const line of linesOf(told)) await print(visibleLine(line));
+  await printResult(json, told, linesOf(told).map(visibleLine).join('\n'));
   const grave = told.concerns.filter((concern) => concern.grave).length;
   if (grave > 0)
     throw new KitError('CHECK_FAILED', `${plural(grave, 'of these needs', 'of these need')} attention now`);

@@ -11,7 +11,7 @@ import { isoOrNull } from '../store/queue/lists/event-json.ts';
 import { subscriberOf } from '../store/stored.ts';
 import { interruptible } from './interruptible.ts';
 import { configOf, moment } from './options.ts';
-import { onStderr, print, printJson, say, table, write } from './output.ts';
+import { onStderr, printResult, say, table } from './output.ts';
 import { appOf, loadingOnly } from './with-handlers.ts';
 
 /** Between two commits another process gets to write. */
@@ -29,7 +29,6 @@ export function addSubscribers(program: Command): void {
   subscribers
     .command('list', { isDefault: true })
     .description('List each subscriber: how far it is, and which living instances have it (the default).')
-    .option('--json', 'print a JSON array')
     .addHelpText('after', '\nbehind: how many notifications it was not given yet, 10,000 at most.')
     .action(list);
   subscribers
@@ -37,14 +36,12 @@ export function addSubscribers(program: Command): void {
     .description('Make events of the past for a subscriber of your app.')
     .argument('<name>', 'its name in `subscribers` of the app')
     .requiredOption('--since <time>', `from what happened at this time or later: ${MOMENTS}`, moment)
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', START_HELP)
     .action(loadingOnly(start));
   subscribers
     .command('remove')
     .description('Remove a subscriber that no instance has any more, and dismiss its pending events.')
     .argument('<name>', 'its name, as `hookkit subscribers` lists it')
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', '\nDeploy without it first. Its reminders are forgotten; its past events stay.')
     .action(remove);
 }
@@ -65,14 +62,13 @@ export async function subscribersJson({ queue, reports }: Pick<StoreReader, 'que
 
 async function list({ json }: { json?: true }, command: Command): Promise<void> {
   const all = await withReader(configOf(command), subscribersJson);
-  if (json) return printJson(all);
-  if (all.length === 0) return print('no subscribers');
   const rows = all.map(({ name, kinds, behind, pending, running, dead, instances, last_seen_at: seen }) => {
     const having = instances.join(', ') || `none ${seen === null ? 'for over an hour' : `since ${seen}`}`;
     const counts = [behind, pending, running, dead].map(String);
     return [name, ...counts, having, kinds.join(', ')];
   });
-  await write(table(['name', 'behind', 'pending', 'running', 'dead', 'instances', 'kinds'], rows));
+  const head = ['name', 'behind', 'pending', 'running', 'dead', 'instances', 'kinds'];
+  await printResult(json, all, rows.length > 0 ? table(head, rows) : 'no subscribers');
 }
 
 type StartFlags = { since: number; json?: true };
@@ -84,18 +80,18 @@ async function start(subscriber: string, { since, json }: StartFlags, command: C
     interruptible('run it again to make the rest', async (signal) => {
       await queue.subscribe({ subscriber, kinds });
       const past = { subscriber: '', since, kind: kinds.includes('unknown') ? undefined : kinds };
-      const total = onStderr.isWatched ? await queue.count(past) : undefined;
+      const total = await queue.count(past);
       const making = onStderr.begin('made');
       let made = 0;
       const onStep = (ids: readonly string[]) => {
         made += ids.length;
-        making.show(made, total && made / total);
+        making.show(made, made / total);
         return pauseUntilAborted(systemClock, PAUSE_MS, signal);
       };
       const starting = queue.startSubscriber(subscriber, since, { onStep, signal });
       const { events, pruned } = await starting.finally(making[Symbol.dispose]);
-      if (json) await printJson({ subscriber, events, pruned });
-      else await print(`${plural(events, 'event')} made for ${subscriber}`);
+      const text = `${plural(events, 'event')} made for ${subscriber}`;
+      await printResult(json, { subscriber, events, pruned }, text);
       if (pruned > 0) say(`left out, as retention has removed their bodies: ${plural(pruned, 'event')}`);
       signal.throwIfAborted();
     }),
@@ -113,8 +109,8 @@ async function remove(subscriber: string, { json }: { json?: true }, command: Co
       const names = all.map(({ name }) => name).join(', ') || 'none';
       throw new KitError('INPUT_INVALID', `there is no subscriber ${subscriber}: this database has ${names}`);
     }
-    if (json) return printJson({ subscriber, dismissed, behind });
     const told = `${subscriber} removed, and ${plural(dismissed, 'pending event')} dismissed`;
-    await print(behind === 0 ? told : `${told}; never given to it: ${plural(behind, 'notification')}`);
+    const left = behind === 0 ? '' : `; never given to it: ${plural(behind, 'notification')}`;
+    await printResult(json, { subscriber, dismissed, behind }, told + left);
   });
 }

@@ -8,7 +8,7 @@ import { sqlitePathOf } from '../base/url.ts';
 import type { Config } from '../config.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
 import { ifThere, ProviderError, sentBack, WebhooksClient } from '../provider/index.ts';
-import { admitWaiting } from '../receiver/admissions.ts';
+import { admitWaiting } from '../receiver/quarantine.ts';
 import * as registering from '../rotation/create-and-delete.ts';
 import { keepingMark, rotate } from '../rotation/rotate.ts';
 import * as views from '../rotation/webhook-view.ts';
@@ -17,15 +17,11 @@ import { isoOrNull } from '../store/queue/lists/event-json.ts';
 import { readSecret } from './input.ts';
 import { interruptible, onInterrupt } from './interruptible.ts';
 import { configOf, lengthOfTime, receiverUrl } from './options.ts';
-import { line, members, print, printJson, say, table, write } from './output.ts';
+import { line, members, printResult, say, table } from './output.ts';
 
 const LIST_HELP = `
 The last column says what verifies the notifications of a webhook: live or retiring secrets that are stored here; WEBHOOK_SECRET, if
 none was ever stored; or nothing (MISSING): they are refused, and wait in quarantine for webhooks import.`;
-
-const ROTATE_HELP = `
-A new webhook with another id replaces this one. Meanwhile no notification is refused, and none is handled twice. If the command is
-interrupted or fails, run it again: it continues from there.`;
 
 /** The webhooks at the provider, and their secrets in the database. */
 export function addWebhooks(program: Command): void {
@@ -60,16 +56,14 @@ export function addWebhooks(program: Command): void {
     .action(updateWebhook);
   webhooks
     .command('rotate <id>')
-    .description('Rotate the secret of a webhook: replace the webhook by a new one, under traffic.')
+    .description('Rotate the secret of a webhook: a new one replaces it. After an error, run it again.')
     .addOption(graceOption())
-    .addHelpText('after', ROTATE_HELP)
     .action(rotateSecret);
   webhooks
     .command('delete <id>')
     .description('Delete a webhook at the provider and retire its secret. After an error, run it again.')
     .addOption(graceOption())
     .action(removeWebhook);
-  for (const command of webhooks.commands) command.option('--json', 'print the result as JSON');
 }
 
 /** Adds the options for the settings of a webhook. */
@@ -96,15 +90,8 @@ function graceOption(): Option {
     .default(600_000, '10m');
 }
 
-interface Metadata {
-  readonly name?: string;
-  readonly url?: string;
-  readonly site?: readonly string[];
-  readonly event?: readonly Kind[];
-  readonly allEvents?: true;
-  readonly description?: string;
-  readonly json?: true;
-}
+type Metadata = Partial<Record<'name' | 'url' | 'description', string>> &
+  Partial<Record<'allEvents' | 'json', true>> & { site?: readonly string[]; event?: readonly Kind[] };
 
 /** The settings that are given. */
 function metadataOf({ name, url, site, event, allEvents, description }: Metadata) {
@@ -134,8 +121,8 @@ async function createWebhook(flags: Metadata & { name: string; url: string }, co
       .finally(release);
     // Notifications that came between the creation and the storing are in quarantine.
     const admitted = await admitWaiting(store, config, id);
-    if (flags.json) return printJson({ id, ...webhook, secret: 'live', admitted });
-    await print(`webhook ${id} is registered, and its secret is stored`);
+    const text = `webhook ${id} is registered, and its secret is stored`;
+    await printResult(flags.json, { id, ...webhook, secret: 'live', admitted }, text);
   });
 }
 
@@ -148,7 +135,7 @@ async function updateWebhook(id: string, flags: Metadata, command: Command): Pro
   const description = keepingMark(metadata.description, change.description);
   const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
   const provider = views.providerView(webhook);
-  await (flags.json ? printJson({ id, provider }) : write(members({ id, ...provider })));
+  await printResult(flags.json, { id, provider }, members({ id, ...provider }));
 }
 
 /** @throws KitError INPUT_INVALID if the receiver would verify nothing with this secret */
@@ -179,10 +166,10 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
     if (waiting > 0)
       say(`still in quarantine, as this secret does not verify them: ${plural(waiting, 'notification')}`);
     const retired = { retired: ends.length, others_until: isoOrNull(ends.at(-1)) };
-    if (json) return printJson({ id, stored: true, ...(replace && retired), admitted, waiting });
-    await print(`the secret of webhook ${id} is stored; ${plural(admitted, 'notification')} admitted`);
-    if (ends.length > 0)
-      await print(`secrets that it replaces: ${ends.length}, which verify until ${retired.others_until}`);
+    const replaced = `\nsecrets that it replaces: ${ends.length}, which verify until ${retired.others_until}`;
+    const text = `the secret of webhook ${id} is stored; ${plural(admitted, 'notification')} admitted`;
+    const value = { id, stored: true, ...(replace && retired), admitted, waiting };
+    await printResult(json, value, ends.length > 0 ? text + replaced : text);
   });
 }
 
@@ -199,9 +186,9 @@ async function rotateSecret(id: string, { grace: graceMs, json }: Retirement, co
     });
     const until = isoOrNull(rotated.oldSecretUntil);
     const end = endInWords(id, until, await views.readStandings(store, config));
-    if (json) return printJson({ id: rotated.id ?? null, replaced: id, old_secret_until: until });
     const what = rotated.id === undefined ? 'was replaced already' : `is replaced by ${rotated.id}`;
-    await print(`webhook ${id} ${what}; the old secret ${end}`);
+    const value = { id: rotated.id ?? null, replaced: id, old_secret_until: until };
+    await printResult(json, value, `webhook ${id} ${what}; the old secret ${end}`);
   });
 }
 
@@ -212,9 +199,9 @@ async function removeWebhook(id: string, { grace: graceMs, json }: Retirement, c
     const deleted = await registering.deleteWebhook(id, { client, store, clock: systemClock, graceMs });
     const until = isoOrNull(deleted.secretUntil);
     const end = endInWords(id, until, await views.readStandings(store, config));
-    if (json) return printJson({ id, deleted: deleted.isDeleted, secret_until: until });
     const what = deleted.isDeleted ? 'is deleted' : 'was gone at the provider already';
-    await print(`webhook ${id} ${what}; its secret ${end}`);
+    const value = { id, deleted: deleted.isDeleted, secret_until: until };
+    await printResult(json, value, `webhook ${id} ${what}; its secret ${end}`);
   });
 }
 
@@ -235,10 +222,10 @@ async function listWebhooks({ stored, json }: { stored?: true; json?: true }, co
   // Asked first: a webhook that is made meanwhile is not told of as gone.
   const registered = stored ? undefined : await Array.fromAsync(webhooksClient(config).list());
   const shown = views.viewsOf(await standingsOf(config), registered);
-  if (json) return printJson(shown);
-  if (shown.length === 0) return print(stored ? 'no secret is stored' : 'no webhook, and no stored secret');
-  const rows = shown.map((view) => [view.id, ...(stored ? [] : settingsOf(view)), secretInWords(view)]);
-  await write(table(['id', ...(stored ? [] : ['name', 'url', 'sites', 'events']), 'secret'], rows));
+  const rows = shown.map((view) => [view.id, ...settingsOf(view), secretInWords(view)]);
+  const head = ['id', 'name', 'url', 'sites', 'events', 'secret'];
+  const nothing = stored ? 'no secret is stored' : 'no webhook, and no stored secret';
+  await printResult(json, shown, rows.length > 0 ? table(head, rows) : nothing);
 }
 
 function settingsOf({ provider }: views.WebhookView): string[] {
@@ -255,7 +242,7 @@ async function showWebhook(id: string, { json }: { json?: true }, command: Comma
   const webhook = await ifThere(webhooksClient(config).get(id));
   if (!webhook && !standings.webhooks.includes(id)) throw registering.unknownWebhook(id);
   const view = views.viewOf(id, webhook ?? null, standings);
-  await (json ? printJson(view) : write(members({ id, ...view.provider, secret: secretInWords(view) })));
+  await printResult(json, view, members({ id, ...view.provider, secret: secretInWords(view) }));
 }
 
 /**

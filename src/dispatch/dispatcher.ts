@@ -1,18 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { pauseUntilAborted, within } from '../base/clock.ts';
+import { pauseUntilAborted, repeat, within } from '../base/clock.ts';
 import { KitError, messageOf } from '../base/errors.ts';
-import { keepingLines, repeatedLine } from '../base/log.ts';
+import { boundedLog, keepingLines } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import { slotOf } from '../notification/kinds.ts';
 import type { Parts } from '../observer.ts';
-import type { AttemptOutcome, Claim, DeadEvent, EventStore, Of, Settlement } from '../store/event-store.ts';
+import type { AttemptOutcome, Claim, DeadEvent, Of, Settlement } from '../store/event-store.ts';
 import { lineOf, ofSubscriber } from '../store/stored.ts';
 import { limitsOf, schedulesOf } from './handler.ts';
-import { keepLeases, type Leased, renewalMs } from './leases.ts';
+import { type Ending, endingOf, RELEASE, type RetryPolicy, type Run } from './outcome.ts';
 import { atWorkOn } from './process-guard.ts';
-import { giveUp, type Run, type RunningApp, runHandler } from './run-handler.ts';
-import { type Ending, endingOf, RELEASE, type RetryPolicy } from './settlement.ts';
+import { giveUp, type RunningApp, runHandler, type Start } from './run-handler.ts';
 
 export interface DispatcherOptions extends Parts, RetryPolicy {
   readonly app: RunningApp;
@@ -40,11 +39,19 @@ const LAST_MS = 1500;
 
 /** How long an event without a handler here is given back for other instances, from the first time on. */
 const ELSEWHERE_MOST_MS = 600_000;
-/** How long the answer which instances there are is kept: a backlog may lack a handler for each of its events. */
-const KNOWN_MS = 1000;
+
+/** How old a lease may become before it is renewed. */
+const renewalMs = (leaseMs: number) => leaseMs / 3;
 
 /** The ends of attempts whose log is of no further use. */
 const USUAL: readonly AttemptOutcome[] = ['handled', 'skipped', 'interrupted', 'elsewhere'];
+
+/** An event that is leased, from its claim until its result is stored. */
+interface Leased extends Start {
+  readonly claim: Claim;
+  /** when this process asked for the lease or last renewed it, by the monotonic clock: the lease lasts for LEASE_MS from then at least */
+  leasedAt: number;
+}
 
 /** Claims events and runs their handlers until each has succeeded or is dead. It is started once. */
 export class Dispatcher {
@@ -59,8 +66,6 @@ export class Dispatcher {
   /** places for handlers: of all kinds, and of those of each limit */
   readonly #places: Places;
   readonly #limits;
-  /** the instances, as asked KNOWN_MS ago at most */
-  #instances: ReturnType<EventStore['reports']['instances']> | undefined;
   #cancelPoll = () => {};
   #pollMs = OFTEN_MS;
   /** when the next poll and sweep are due, and until when no lease of another process is recovered; by the monotonic clock */
@@ -70,10 +75,11 @@ export class Dispatcher {
   #isClaiming = false;
   /** whether events may be ready whose lanes are free */
   #isClaimWanted = false;
+  #isRenewing = false;
   #isStopped = true;
   /** aborted when a stop is over: from then on nothing is stored again after an error */
   readonly #over = new AbortController();
-  readonly #noAnswer: (fields: object) => void;
+  readonly #tell: ReturnType<typeof boundedLog>;
   #cancelGathering: (() => void) | undefined;
   #endLeases = () => {};
 
@@ -83,19 +89,16 @@ export class Dispatcher {
     this.#options = { ...options, log };
     this.#of = { subscriber: options.app.subscriber ?? '' };
     this.#places = { most: config.DISPATCH_CONCURRENCY, taken: 0 };
-    this.#limits = limitsOf(options.app).map((limit) => ({ ...limit, taken: 0 }));
-    this.#noAnswer = repeatedLine(clock, (fields) => log.error(fields, NO_ANSWER));
+    this.#limits = Object.values(limitsOf(options.app)).map((limit) => ({ ...limit, taken: 0 }));
+    this.#tell = boundedLog(log, clock, 10_000); // the store is asked again and again
   }
 
   /** How many handlers run. */
-  get running(): number {
-    return this.#atWork.size;
-  }
+  readonly running = () => this.#atWork.size;
 
   start(): void {
-    const onError = (error: unknown) => this.#storeFailed('renew leases', error);
     this.#isStopped = false;
-    this.#endLeases = keepLeases({ ...this.#options, ...this.#of, all: this.#leased, onError });
+    this.#endLeases = repeat(this.#options.clock, 0, async () => this.#lookAtLeases());
     void this.#poll();
   }
 
@@ -105,20 +108,20 @@ export class Dispatcher {
     this.#pollOften();
     this.#cancelGathering ??= this.#options.clock.after(GATHER_MS, () => {
       this.#cancelGathering = undefined;
-      if (this.#of.subscriber === '') this.wake();
-      else this.#pollIn(0); // its event is yet to be made
+      if (this.#of.subscriber === '') this.#claimMore();
+      else this.wake(); // its event is yet to be made
     });
   }
 
-  /** Something is due: looks now, and not only at its next poll. */
-  look(): void {
+  /** Something may be due or ready: looks now, and not only at its next poll. */
+  wake(): void {
     this.#pollIn(0);
   }
 
   /** Events may be ready. */
-  wake(): void {
+  #claimMore(): void {
     this.#isClaimWanted = true;
-    this.#claim();
+    this.#follow(this.#claimWhileWanted());
   }
 
   /**
@@ -165,9 +168,9 @@ export class Dispatcher {
         found.push(...ready);
         for (const event of dead) this.#tellDead(event);
       }
-      if (work.isReady || found.length > 0) this.wake();
+      if (work.isReady || found.length > 0) this.#claimMore();
       if (now >= this.#sweepAt && !this.#isStopped) {
-        if ((await store.queue.sweep(this.#of)) > 0) this.wake();
+        if ((await store.queue.sweep(this.#of)) > 0) this.#claimMore();
         this.#sweepAt = now + SWEEP_MS;
       }
     } catch (error) {
@@ -178,15 +181,45 @@ export class Dispatcher {
     this.#pollIn(found.length > 0 ? 0 : isBehind ? GATHER_MS : this.#pollMs);
   }
 
-  /** Claims while events may be ready and places for handlers are free. */
-  #claim(): void {
-    if (this.#isClaimWanted && !this.#isClaiming) this.#follow(this.#claimWhileWanted());
+  /**
+   * Renews leases of events whose handlers run, or whose results wait to be stored. It aborts a handler whose lease is about to run out:
+   * from then on another process may run its event.
+   * @returns after how long it is to look again
+   */
+  #lookAtLeases(): number {
+    const { clock, config } = this.#options;
+    const leaseMs = config.LEASE_MS;
+    const lookMs = renewalMs(leaseMs) / 10;
+    const now = clock.monotonic();
+    const before = now - leaseMs + 2 * lookMs; // a look may come late: the event loop is busy at times
+    for (const leased of this.#leased)
+      if (leased.leasedAt <= before) giveUp(leased, 'the lease was not renewed in time');
+    const due = [...this.#leased].filter(({ leasedAt }) => leasedAt <= now - renewalMs(leaseMs));
+    if (due.length > 0 && !this.#isRenewing) void this.#renew(due, now);
+    return lookMs;
   }
 
-  /** Each claim takes as many events as places for handlers are free: none is leased ahead. */
+  async #renew(due: readonly Leased[], askedAt: number): Promise<void> {
+    const { store, config } = this.#options;
+    this.#isRenewing = true;
+    try {
+      const list = due.map(({ claim: { lease, resource, seq } }) => ({ lease, resource, seq }));
+      const held = new Set(await store.queue.renew({ ...this.#of, list, leaseMs: config.LEASE_MS }));
+      for (const leased of due) {
+        if (held.has(leased.claim.lease)) leased.leasedAt = askedAt;
+        else if (this.#leased.has(leased)) giveUp(leased, 'the lease is lost');
+      }
+    } catch (error) {
+      this.#storeFailed('renew leases', error); // the next look renews them again
+    }
+    this.#isRenewing = false;
+  }
+
+  /** Claims while events may be ready and places for handlers are free: as many as that, so that none is leased ahead. */
   async #claimWhileWanted(): Promise<void> {
     const { store, clock, config } = this.#options;
     const { INSTANCE_NAME: owner, LEASE_MS: leaseMs } = config;
+    if (this.#isClaiming) return;
     this.#isClaiming = true;
     while (this.#isClaimWanted) {
       await setImmediate(); // one claim for all handlers that end in this turn of the event loop
@@ -234,7 +267,7 @@ export class Dispatcher {
     const limit = this.#limits.find((one) => isOf(claim, one));
     this.#atWork.delete(leased);
     if (limit && this.#free(limit).room === 1) this.#isClaimWanted = true; // events over the limit may wait for this place
-    this.#claim();
+    this.#follow(this.#claimWhileWanted());
 
     const run = await this.#insist('look for a handler', claim, () => this.#lookElsewhere(ran, claim));
     if (!run) return;
@@ -255,9 +288,9 @@ export class Dispatcher {
     if (run.type !== 'skip' || run.lacks === undefined) return run;
     const { store, clock, config } = this.#options;
     const own = config.INSTANCE_NAME;
-    if (!this.#instances) clock.after(KNOWN_MS, () => (this.#instances = undefined));
-    this.#instances ??= store.reports.instances();
-    const others = (await this.#instances).filter((one) => one.name !== own && one.state === 'live');
+    const others = (await store.reports.instances()).filter(
+      (one) => one.name !== own && one.state === 'live',
+    );
     // A later version of the kit may know the kind by its name.
     const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, subscriber));
     const other = others.find(({ kinds }) => lacked.some((slot) => kinds.includes(slot)));
@@ -282,7 +315,7 @@ export class Dispatcher {
   async #store(claim: Claim, settlement: Settlement): Promise<boolean> {
     const { store, log } = this.#options;
     const settled = await this.#insist('store a result', claim, () => store.queue.settle(claim, settlement));
-    if (settled?.hasMore) this.wake();
+    if (settled?.hasMore) this.#claimMore();
     if (settled && settlement.status === 'pending') this.#pollOften();
     if (settled?.isHeld === false) log.error(lineOf(claim), LOST);
     return settled?.isHeld === true;
@@ -301,9 +334,9 @@ export class Dispatcher {
     }
   }
 
-  #storeFailed(what: string, error: unknown, claim?: Claim): void {
+  #storeFailed(cannot: string, error: unknown, claim?: Claim): void {
     this.#spareOthers();
-    this.#noAnswer({ ...(claim && lineOf(claim)), cannot: what, error: messageOf(error) });
+    this.#tell('error', '', { ...(claim && lineOf(claim)), cannot, error: messageOf(error) }, NO_ANSWER);
   }
 
   /**
@@ -322,12 +355,10 @@ export class Dispatcher {
     await within(clock, LAST_MS, this.#ended());
     this.#endLeases();
     this.#over.abort();
-    for (const leased of this.#leased) {
-      if (this.#atWork.has(leased)) log.warn(lineOf(leased.claim), IGNORES_SIGNAL);
-      else log.error(lineOf(leased.claim), NOT_STORED);
-    }
-    const unstored = this.#leased.size - this.#atWork.size;
-    if (unstored > 0) throw new KitError('STORE_UNAVAILABLE', `${UNSTORED}: ${unstored}`);
+    for (const { claim } of this.#atWork) log.warn(lineOf(claim), IGNORES_SIGNAL);
+    const unstored = this.#leased.difference(this.#atWork);
+    for (const { claim } of unstored) log.error(lineOf(claim), NOT_STORED);
+    if (unstored.size > 0) throw new KitError('STORE_UNAVAILABLE', `${UNSTORED}: ${unstored.size}`);
   }
 
   /** Has a stop wait for work. */

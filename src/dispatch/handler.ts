@@ -7,7 +7,6 @@ import { shown } from '../base/thrown.ts';
 import type { Kind, Origin, Slot } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import { ofSubscriber } from '../store/stored.ts';
 import type { Outcome } from './outcome.ts';
 import type { ReminderTime, ResourceState, ResourceValue } from './resource-state.ts';
 import type { AsJson } from './stored-json.ts';
@@ -179,38 +178,32 @@ export function combineHandlers<Parts extends readonly Handlers<never>[]>(
   return Object.fromEntries(mounted);
 }
 
-/**
- * The same app, each of its handlers wrapped in another one.
- * @param wrap is given the slot of a handler; that of a subscriber's ends in its name, as `media_available@search`
- */
-export function wrapApp<A extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'schedule'>>(
-  app: A,
-  wrap: (handler: Handler<object>, slot: string) => Handler<object>,
-): A {
-  const wrapped = (handlers: Handlers, subscriber = ''): Handlers => {
-    const all = Object.entries(handlers).filter(([, handler]) => handler !== undefined);
-    return Object.fromEntries(all.map(([slot, one]) => [slot, wrap(one, ofSubscriber(slot, subscriber))]));
-  };
-  const subscribers = mapped(app.subscribers, (one, name) => ({
-    ...one,
-    handlers: wrapped(one.handlers, name),
-  }));
-  const schedule = mapped(app.schedule, (one, name) => ({
-    ...one,
-    run: wrap(one.run as Handler<object>, `schedule:${name}`),
-  }));
-  return { ...app, handlers: wrapped(app.handlers), subscribers, schedule };
+/** Another handler in the place of one. @param slot its slot; that of a subscriber's ends in its name, as `media_available@search` */
+type Wrap = (handler: Handler<object>, slot: string) => Handler<object>;
+
+/** Handlers, each of them perhaps wrapped in another one when it runs: that is for the kit's own commands. */
+export interface Wrapped {
+  readonly handlers: Handlers;
+  readonly wrap?: Wrap;
+}
+
+/** The same app, each of its handlers wrapped in another one, around what wraps it already. */
+export function wrapApp<A extends Wrapped>(app: A, wrap: Wrap): A {
+  return { ...app, wrap: (handler, slot) => wrap(app.wrap?.(handler, slot) ?? handler, slot) };
 }
 
 const mapped = <V, W>(of: Readonly<Record<string, V>> = {}, fn: (value: V, name: string) => W) =>
   Object.fromEntries(Object.entries(of).map(([name, value]) => [name, fn(value, name)]));
 
-/** When a schedule comes. @throws TypeError if `every` is no length of time */
-export function specOf({ every: text = '', cron, zone = 'UTC' }: Schedule<never>): Spec {
-  if (cron !== undefined) return { cron, zone };
-  const every = durationOf(text) ?? 0;
-  if (every >= 1000) return { every };
-  throw new TypeError(`every is a length of time of a second or more, as 1h or 30m, not ${shown(text)}`);
+type Times = { readonly [member in 'every' | 'cron' | 'zone']?: string | undefined };
+
+/** When a schedule comes. @throws TypeError if that is not as it must be */
+export function specOf({ every, cron, zone = 'UTC' }: Times): Spec {
+  if (cron !== undefined && every === undefined) return { cron, zone };
+  const ms = durationOf(every ?? '') ?? 0;
+  if (ms >= 1000 && cron === undefined) return { every: ms };
+  const either = "either cron: '0 6 * * *', or every: '1h', a length of time of a second or more";
+  throw new TypeError(`needs ${either}, not ${shown({ every, cron })}`);
 }
 
 /** The schedules of an app, as the store knows them. */
@@ -224,11 +217,8 @@ export const schedulesOf = ({ schedule = {} }: Pick<AppDefinition, 'schedule'>) 
 export const repeatedOf = (kinds: readonly string[]) => kinds.find((kind, at) => kinds.indexOf(kind) < at);
 
 /** The limits of an app in one form: a limit of one kind is a limit of a list with one kind. */
-export function limitsOf({ limits = {} }: Pick<AppDefinition, 'limits'>) {
-  return Object.entries(limits).map(([name, limit]) =>
-    typeof limit === 'number' ? { kinds: [name] as readonly string[], most: limit } : limit,
-  );
-}
+export const limitsOf = ({ limits }: Pick<AppDefinition, 'limits'>) =>
+  mapped(limits, (one, name) => (typeof one === 'number' ? { kinds: [name], most: one } : one));
 
 /** A value that an event left in `ctx.state` under a name. */
 export interface StateOf<T> {
@@ -320,15 +310,21 @@ export interface Reconcile<App = unknown> {
 
 /** Handlers that get events of their own, and limits for them. */
 export interface Subscriber<App = unknown> {
+  /** those of an app itself get every kind */
   readonly handlers: Handlers<App>;
-  /** as those of the app */
+  /**
+   * How many handlers of a kind run at once in one process, as where they call a service that allows so many; or of several kinds
+   * together, under any name: `{ track_created: 2, cms: { kinds: ['media_available', 'media_updated'], most: 4 } }`. Other kinds do not wait
+   * for those that are at their limit, except in the same media or channel: there the oldest event still goes first.
+   */
   readonly limits?: Limits | undefined;
 }
 
 type Limits = Readonly<Record<string, number | Limit>>;
 
 /** Handlers with settings of their own, with what they share, and with pages. */
-export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = unknown> {
+export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = unknown>
+  extends Subscriber<App> {
   /**
    * Your variables of the environment, as a zod schema. They are checked at the start, right after the kit's, and the doctor
    * lists them. One that is set to nothing counts as not set.
@@ -341,8 +337,6 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   readonly start?:
     | ((ctx: StartContext<z.output<Schema>>) => Started<App> | Promise<Started<App>>)
     | undefined;
-  /** those without a name: they get every kind */
-  readonly handlers: Handlers<App>;
   /**
    * Others, by name (`[a-z][a-z0-9-]{0,39}`, not main or all). Each gets an event of its own of every notification of a kind that it
    * handles, with its own attempts, steps, state and end: none waits for another, or fails because of one.
@@ -352,12 +346,6 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   readonly schedule?: Readonly<Record<string, Schedule<App>>> | undefined;
   /** Finds what never came, as the schedule `reconcile`. Each pass is done by one process. */
   readonly reconcile?: Reconcile<App> | undefined;
-  /**
-   * How many handlers of a kind run at once in one process, as where they call a service that allows so many; or of several kinds
-   * together, under any name: `{ track_created: 2, cms: { kinds: ['media_available', 'media_updated'], most: 4 } }`. Other kinds do not wait
-   * for those that are at their limit, except in the same media or channel: there the oldest event still goes first.
-   */
-  readonly limits?: Limits | undefined;
   /**
    * Mounts pages of your own below `/app/` of the admin listener, behind its token; they are never on the public listener. The
    * policy of the admin listener holds for them: scripts and styles come from files, never inline.

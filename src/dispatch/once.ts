@@ -1,8 +1,10 @@
-import { shown } from '../base/thrown.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Claim, DoneStep, Queue } from '../store/event-store.ts';
 import { type AsJson, checkName, jsonTextOf } from './stored-json.ts';
 
 const MOST_BYTES = 1024 * 1024;
+const STORABLE =
+  'Return a small JSON value or nothing from it, and replay the event: the step then runs again';
 
 export interface OnceOptions {
   readonly store: { readonly queue: Pick<Queue, 'step' | 'saveStep'> };
@@ -28,14 +30,11 @@ export function onceOf(
     const given = await fn();
     let result: string | undefined;
     try {
-      if (given !== undefined) result = jsonTextOf(given);
-      const bytes = Buffer.byteLength(result ?? '');
-      if (bytes > MOST_BYTES)
-        throw new TypeError(`it takes ${bytes} bytes as JSON, and the most is ${MOST_BYTES} (1 MB)`);
-    } catch (cause) {
-      const problem = `step "${step}" of ctx.once has run, and its result cannot be stored: ${shown(cause)}. Return a small JSON value or nothing from it, and replay the event: the step then runs again`;
-      unstorable ??= problem;
-      throw new TypeError(problem, { cause });
+      const what = `step "${step}" of ctx.once has run, and its result`;
+      if (given !== undefined) result = jsonTextOf(what, given, MOST_BYTES);
+    } catch (error) {
+      unstorable ??= `${messageOf(error)}. ${STORABLE}`;
+      throw error;
     }
     const stored = await insist(() => queue.saveStep({ ...key, name: step, result }));
     if (stored) return stored.result;
@@ -69,9 +68,8 @@ export function onceOf(
   };
 }
 
-function overFor(step: string): string {
-  return `the attempt that came to step "${step}" of ctx.once has ended (pass ctx.signal to everything that waits, and await ctx.once)`;
-}
+const overFor = (step: string) =>
+  `the attempt that came to step "${step}" of ctx.once has ended (pass ctx.signal to everything that waits, and await ctx.once)`;
 
 const calledTwice = (step: string) =>
   `the step "${step}" of ctx.once is called twice in one run: give each call a name of its own, such as \`${step} \${id}\``;

@@ -7,11 +7,11 @@ import { StatusesClient } from '../provider/index.ts';
 import type { Queue, StatePlace } from '../store/event-store.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { RESOURCE } from '../store/stored.ts';
-import type { DefinedApp, StartContext, Started, StateOf } from './handler.ts';
-import { awaiting, loading } from './process-guard.ts';
+import type { DefinedApp, StartContext, Started, StateOf, Wrapped } from './handler.ts';
+import { atWorkOn, awaiting } from './process-guard.ts';
 
 /** An app whose settings are read. */
-export interface ReadyApp extends Omit<DefinedApp, 'settings'> {
+export interface ReadyApp extends Wrapped, Omit<DefinedApp, 'settings'> {
   /** the values of its settings */
   readonly settings?: Record<string, unknown> | undefined;
 }
@@ -69,7 +69,7 @@ export async function openApp(
     async close() {
       stop.abort(new DOMException('the process stops', 'AbortError'));
       try {
-        const closed = loading(async () => close?.()).then(() => true);
+        const closed = atWorkOn(undefined, async () => close?.()).then(() => true);
         if (!(await within(systemClock, config.SHUTDOWN_GRACE_MS, closed))) log.error(UNCLOSED);
       } catch (error) {
         log.error({ error: textOf(error) }, 'the close of the app failed');

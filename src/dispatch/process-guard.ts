@@ -11,14 +11,9 @@ import { type Claim, lineOf, type Named } from '../store/stored.ts';
  */
 const scope = new AsyncLocalStorage<object>();
 
-/** Runs code of an event's handler. Errors that it leaves behind are then known to be of this event. */
-export function atWorkOn<T>(event: Named & Pick<Claim, 'starts'>, work: () => T): T {
-  return scope.run(lineOf(event), work);
-}
-
-/** Loads files of handlers. Errors of timers and promises that they set off while loading are then known to be theirs. */
-export function loading<T>(load: () => T): T {
-  return scope.run({}, load);
+/** Runs code of the user's files. Errors that it leaves behind are then known to be theirs, and of this event if it is an event's handler. */
+export function atWorkOn<T>(event: (Named & Pick<Claim, 'starts'>) | undefined, work: () => T): T {
+  return scope.run(event ? lineOf(event) : {}, work);
 }
 
 const PATIENCE_MS = 5000;
@@ -27,9 +22,9 @@ const EXITED = 'process.exit() was called; all acknowledged notifications are on
 /** Tells a text to the person who started the process. */
 export type Tell = (text: string) => void;
 
-/** Does work that a start waits for, as `loading` does. After five seconds it tells of it: nothing else says why no port opens. */
+/** Does work that a start waits for, which is of the user's files. After five seconds it tells of it: nothing else says why no port opens. */
 export async function awaiting<T>(what: string, work: () => T, tell: Tell): Promise<Awaited<T>> {
-  const done = loading(async () => await work());
+  const done = atWorkOn(undefined, async () => await work());
   const isDone = done.then(() => true);
   if (!(await within(systemClock, PATIENCE_MS, isDone))) tell(`after 5 s, still waiting for ${what}`);
   return await done;
@@ -50,13 +45,13 @@ export type ProcessGuard = ReturnType<typeof guardProcess>;
 export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   const onExit = (code: number) => {
     const error = textOf(new Error('process.exit()'));
-    log.fatal({ ...ownerOf(undefined), code, error }, EXITED);
+    log.fatal({ ...scope.getStore(), code, error }, EXITED);
     process.exitCode = 1;
   };
   /** From now on process.exit() is expected. */
   const expectExit = () => void process.off('exit', onExit);
   const take = (thrown: unknown) => {
-    const owner = ownerOf(thrown);
+    const owner = scope.getStore() ?? (isFromUsersFiles(thrown) ? {} : undefined);
     const error = textOf(thrown);
     if (owner) return log.error({ ...owner, error }, 'a handler left an error behind');
     log.fatal({ error }, 'crashed; all acknowledged notifications are on disk');
@@ -67,9 +62,4 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   process.once('beforeExit', expectExit); // Node emits no beforeExit at a process.exit()
   process.on('exit', onExit);
   return { expectExit };
-}
-
-/** The event whose handler the error comes from, for a log line; undefined if it comes from no handler. */
-function ownerOf(thrown: unknown): object | undefined {
-  return scope.getStore() ?? (isFromUsersFiles(thrown) ? {} : undefined);
 }

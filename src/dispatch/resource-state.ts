@@ -10,6 +10,8 @@ const YEAR_MS = 366 * 86_400_000;
 
 const VALUE = 'a value of ctx.state';
 const REMINDER = 'a reminder';
+const LESS = 'delete names that are no longer needed, or store less';
+const A_TIME = 'a time of at most a year ahead, either `at`, a Date, or `after`, in milliseconds';
 
 /** When a reminder is due. */
 export type ReminderTime =
@@ -63,13 +65,6 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
     if (isOver)
       throw new Error(`the handler has ended, and "${name}" is not stored: await what sets ${what}`);
   };
-  const jsonOf = (what: string, value: unknown): string => {
-    try {
-      return exactJsonTextOf(value);
-    } catch (cause) {
-      throw new TypeError(`${what} cannot be stored: ${shown(cause)}`, { cause });
-    }
-  };
   const state: ResourceState = {
     get(name) {
       checkName(VALUE, name);
@@ -78,13 +73,10 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
     },
     set(name, value) {
       check(VALUE, name);
-      const json = jsonOf(`the value "${name}" of ctx.state`, value);
+      const json = exactJsonTextOf(`the value "${name}" of ctx.state`, value, Infinity);
       const bytes = Buffer.byteLength([...new Map(values).set(name, json)].flat().join(''));
-      if (bytes > MOST_BYTES)
-        throw new RangeError(
-          `the state of ${resource} would take ${bytes} bytes, and the most is ${MOST_BYTES} (64 KB), names included: delete ` +
-            'names that are no longer needed, or store less',
-        );
+      const told = `the state of ${resource} would take ${bytes} bytes, and the most is ${MOST_BYTES} (64 KB), names included: ${LESS}`;
+      if (bytes > MOST_BYTES) throw new RangeError(told);
       values.set(name, json);
     },
     delete(name) {
@@ -98,20 +90,10 @@ export function runStateOf(before: Pick<Claim, 'resource' | 'state' | 'reminders
       check(REMINDER, name);
       const ahead = after ?? Number(at ?? Number.NaN) - clock.now();
       if ((after === undefined) === (at === undefined) || !(ahead <= YEAR_MS) || (after ?? 0) < 0)
-        throw new TypeError(
-          `the reminder "${name}" needs a time of at most a year ahead, either \`at\`, a Date, or \`after\`, in milliseconds, ` +
-            `and its options are ${shown({ after, at })}`,
-        );
-      const json = jsonOf(`the data of the reminder "${name}"`, data);
-      const bytes = Buffer.byteLength(json);
-      if (bytes > MOST_DATA_BYTES)
-        throw new RangeError(
-          `the data of the reminder "${name}" takes ${bytes} bytes, and the most is ${MOST_DATA_BYTES} (8 KB)`,
-        );
-      if (names.size >= MOST_REMINDERS && !names.has(name))
-        throw new RangeError(
-          `${resource} has ${MOST_REMINDERS} reminders, the most that it may have: forget one before "${name}" is set`,
-        );
+        throw new TypeError(`the reminder "${name}" needs ${A_TIME}, not ${shown({ after, at })}`);
+      const json = exactJsonTextOf(`the data of the reminder "${name}"`, data, MOST_DATA_BYTES);
+      const full = `${resource} has ${MOST_REMINDERS} reminders, the most that it may have: forget one before "${name}" is set`;
+      if (names.size >= MOST_REMINDERS && !names.has(name)) throw new RangeError(full);
       names.add(name);
       const time = after === undefined ? { at: Math.floor(Number(at)) } : { afterMs: Math.ceil(after) };
       reminders.set(name, { name, ...time, data: json });

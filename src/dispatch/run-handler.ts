@@ -3,16 +3,17 @@ import { type Kind, type Slot, slotOf, TOLD } from '../notification/kinds.ts';
 import { problemIn } from '../notification/payload.ts';
 import type { Parts } from '../observer.ts';
 import type { StatusesClient } from '../provider/index.ts';
-import type { Claim, Settlement } from '../store/event-store.ts';
-import type { DefinedApp, Handler, HandlerContext } from './handler.ts';
+import type { Claim } from '../store/event-store.ts';
+import { ofSubscriber } from '../store/stored.ts';
+import type { Handler, HandlerContext } from './handler.ts';
 import { type OnceOptions, onceOf } from './once.ts';
-import { parseReturned, type Returned } from './outcome.ts';
+import type { ReadyApp } from './open-app.ts';
+import { parseReturned, type Returned, type Run } from './outcome.ts';
 import { atWorkOn } from './process-guard.ts';
 import { runStateOf } from './resource-state.ts';
 
 /** Handlers, and what they share. */
-export interface RunningApp
-  extends Pick<DefinedApp, 'handlers' | 'subscribers' | 'schedule' | 'reconcile' | 'limits' | 'onDead'> {
+export interface RunningApp extends Omit<ReadyApp, 'settings' | 'start' | 'routes'> {
   /** whose handlers these are; without it, those without a name */
   readonly subscriber?: string | undefined;
   /** the value of `ctx.app` */
@@ -32,10 +33,6 @@ export interface Start {
   readonly abort: AbortController;
 }
 
-/** How a handler's run ended, with what it changed for its resource. Without a handler, `lacks` names its slot. */
-export type Run = (Returned | { readonly type: 'dead' | 'timeout' | 'elsewhere'; readonly reason: string }) &
-  Pick<Settlement, 'state' | 'reminders'> & { readonly lacks?: Slot };
-
 /** How long after the abort of its signal the log warns of a handler that still runs. */
 const DEAF_MS = 5000;
 const DEAF =
@@ -54,16 +51,16 @@ export async function runHandler(start: Start, options: RunOptions): Promise<Run
   if (problem !== undefined) return { type: 'dead', reason: `invalid payload: ${problem}` };
   const name = slotOf(event);
   // Each kind's handler takes that kind's notification; the table of kinds ties them together.
-  const handler = (app.handlers as Readonly<Record<Slot, Handler<unknown> | undefined>>)[name];
+  const handler = (app.handlers as Readonly<Record<Slot, Handler<object> | undefined>>)[name];
   if (!handler) {
     const what = name === 'unknown' ? `unknown kind "${event.kind}"` : name;
-    const others = (!event.subscriber && app.subscribers) || {};
-    const takers = Object.keys(others)
-      .filter((subscriber) => others[subscriber]?.handlers[name as Kind])
-      .join(', ');
-    const reason = takers ? `it is handled by subscriber ${takers}` : `no handler for ${what}`;
+    const others = Object.entries((!event.subscriber && app.subscribers) || {});
+    const takers = others.filter(([, { handlers }]) => handlers[name as Kind]).map(([taker]) => taker);
+    const taken = `it is handled by subscriber ${takers.join(', ')}`;
+    const reason = takers.length > 0 ? taken : `no handler for ${what}`;
     return { type: 'skip', reason, lacks: name };
   }
+  const wrapped = app.wrap?.(handler, ofSubscriber(name, event.subscriber)) ?? handler;
   const steps = onceOf(event, options);
   const { end: endState, ...leaving } = runStateOf(event, clock);
   const ctx: HandlerContext = {
@@ -93,7 +90,7 @@ export async function runHandler(start: Start, options: RunOptions): Promise<Run
   });
   const ended = await atWorkOn(event, async (): Promise<Returned> => {
     try {
-      return parseReturned(await handler(body, ctx));
+      return parseReturned(await wrapped(body, ctx));
     } catch (error) {
       return { type: 'error', reason: textOf(error) };
     }

@@ -10,30 +10,37 @@ const STORABLE = /^[^\0\p{Cs}]{1,200}$/u;
  */
 export function checkName(what: string, name: unknown): asserts name is string {
   if (typeof name === 'string' && STORABLE.test(name)) return;
-  throw new TypeError(
-    `the name of ${what} must be a string of 1 to 200 characters, without NUL and halves of surrogate pairs, and this one is ${shown(name)}`,
-  );
+  const must = 'must be a string of 1 to 200 characters, without NUL and halves of surrogate pairs';
+  throw new TypeError(`the name of ${what} ${must}, and this one is ${shown(name)}`);
 }
 
 type Replacer = (this: object, name: string, made: unknown) => unknown;
 
 /**
  * A value as JSON text, which may mean something else: null for NaN, `{}` for a Map.
- * @throws TypeError if there is none, as for a function
+ * @param what it is, for the error
+ * @param most bytes
+ * @throws TypeError if it takes more, or there is none, as for a function
  */
-export function jsonTextOf(value: unknown, replacer?: Replacer): string {
-  const text: string | undefined = JSON.stringify(value, replacer);
-  if (text === undefined) throw new TypeError(`${shown(value)} is no JSON value`);
-  return text;
+export function jsonTextOf(what: string, value: unknown, most: number, replacer?: Replacer): string {
+  try {
+    const text: string | undefined = JSON.stringify(value, replacer);
+    if (text === undefined) throw new TypeError(`${shown(value)} is no JSON value`);
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= most) return text;
+    throw new TypeError(`it takes ${bytes} bytes as JSON, and the most is ${most} (${most / 1024} KB)`);
+  } catch (cause) {
+    throw new TypeError(`${what} cannot be stored: ${shown(cause)}`, { cause });
+  }
 }
 
 /**
  * A value as JSON text that means the same. A toJSON is asked first, as JSON does. A member that is undefined is left out, and is
  * undefined when it is read.
- * @throws TypeError if JSON would give something else back
+ * @throws TypeError as `jsonTextOf` does, and if JSON would give something else back
  */
-export function exactJsonTextOf(value: unknown): string {
-  return jsonTextOf(value, function (name, made) {
+export function exactJsonTextOf(what: string, value: unknown, most: number): string {
+  return jsonTextOf(what, value, most, function (name, made) {
     const given: unknown = Reflect.get(this, name);
     const isLeftOut = made === undefined && !Array.isArray(this);
     // The toJSON of an invalid Date gives null.
@@ -69,8 +76,6 @@ export type AsJson<T> = T extends Scalar
         : unknown;
 
 /** The same type, in which nothing can be changed, however deep. */
-export type DeepReadonly<T> = T extends string | number | boolean
+export type DeepReadonly<T> = unknown extends T
   ? T
-  : T extends object
-    ? { readonly [Member in keyof T]: DeepReadonly<T[Member]> }
-    : T;
+  : { readonly [Member in keyof T]: DeepReadonly<T[Member]> };

@@ -52,13 +52,11 @@ export function together(all: readonly Dispatcher[]) {
   const each = (tell: (one: Dispatcher) => void) => () => all.forEach(tell);
   return {
     /** How many handlers run. */
-    running: () => all.reduce((sum, { running }) => sum + running, 0),
+    running: () => all.reduce((sum, one) => sum + one.running(), 0),
     start: each((one) => one.start()),
     /** This process has just recorded an event. */
     came: each((one) => one.came()),
-    /** Something is due. */
-    look: each((one) => one.look()),
-    /** Events may be ready. */
+    /** Something may be due or ready. */
     wake: each((one) => one.wake()),
     /** Stops them all, as Dispatcher.stop does, and throws what the first of them throws once all have stopped. */
     async stop(graceMs: number): Promise<void> {

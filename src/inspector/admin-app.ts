@@ -53,8 +53,6 @@ const PACKAGED: Readonly<Record<string, string>> = {
   'htmx.js': resolve('htmx.org/dist/htmx.min.js'),
   'hx-sse.js': resolve('htmx.org/dist/ext/hx-sse.min.js'),
   'pico.css': resolve('@picocss/pico/css/pico.min.css'),
-  'uplot.js': resolve('uplot/dist/uPlot.esm.js'),
-  'uplot.css': resolve('uplot/dist/uPlot.min.css'),
 };
 
 type Names = Pick<Inspected['config'], 'ADMIN_HOST' | 'ADMIN_NAMES'>;

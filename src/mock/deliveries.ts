@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Poster, PostResult } from '../base/poster.ts';
+import type { PostResult, post } from '../base/post.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { isKind } from '../notification/kinds.ts';
 import type { MockClock } from './clock.ts';
@@ -67,7 +67,7 @@ interface DeliveriesNeeds {
   readonly clock: MockClock;
   readonly random: Random;
   readonly webhooks: Webhooks;
-  readonly poster: Pick<Poster, 'post'>;
+  readonly poster: { readonly post: typeof post };
   readonly onAttempt: (delivery: Delivery) => void;
   readonly timeoutMs: number;
   readonly maxAttempts: number;

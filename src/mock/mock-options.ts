@@ -1,4 +1,4 @@
-import type { Poster } from '../base/poster.ts';
+import type { post } from '../base/post.ts';
 import type { VirtualClock } from '../base/virtual-clock.ts';
 import type { Delivery } from './deliveries.ts';
 
@@ -30,7 +30,7 @@ export interface MockOptions {
   /** Told of each attempt, once it is in the log. */
   readonly onAttempt?: (delivery: Delivery) => void;
   /** The network, without this: what sends the deliveries. */
-  readonly poster?: Pick<Poster, 'post'> & Partial<Pick<Poster, 'close'>>;
+  readonly poster?: { readonly post: typeof post };
 }
 
 /** The options, with a default in place of each that is not given. */

@@ -5,7 +5,7 @@ import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { type Listener, listen } from '../base/http-server.ts';
-import { Poster } from '../base/poster.ts';
+import { post } from '../base/post.ts';
 import { MockClock } from './clock.ts';
 import { controlRoutes } from './control-routes.ts';
 import { createDeliveries } from './deliveries.ts';
@@ -29,7 +29,7 @@ const LOCAL_HOST = 'mock.test';
 
 /** @param listener where it listens, once it does */
 function createProvider(options: MockOptions, listener: () => Listener | undefined = () => undefined) {
-  const settings: Settings = { ...mockDefaults, poster: new Poster(), onAttempt() {}, ...options };
+  const settings: Settings = { ...mockDefaults, poster: { post }, onAttempt() {}, ...options };
   const clock = new MockClock(options.clock);
   const random = randomStreams(options.seed);
   const baseUrl = () => listener()?.url ?? `http://${LOCAL_HOST}`;
@@ -89,7 +89,6 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
     /** Stops listening and delivering. */
     async close(): Promise<void> {
       reset();
-      settings.poster.close?.();
       await listener()?.stop();
     },
 

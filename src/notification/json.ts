@@ -8,6 +8,9 @@ export type JsonObject = { readonly [member: string]: unknown };
 /** Deeper nesting than this is refused: functions that walk a body recursively must not run out of stack. */
 const MOST_LEVELS = 64;
 
+/** What is wrong with a body, behind the words "the body is". It quotes nothing of it. */
+export class UnusableBody extends Error {}
+
 /** A body as it came, and parsed. */
 export interface ParsedBody {
   readonly text: string;
@@ -16,12 +19,12 @@ export interface ParsedBody {
 
 /**
  * Reads the body of a notification.
- * @throws SyntaxError if it is not a JSON object in UTF-8, nested too deep, or has a number that becomes infinite; the message quotes nothing
+ * @throws UnusableBody if it is not a JSON object in UTF-8, nested too deep, or has a number that becomes infinite
  */
 export function parseBody(bytes: Buffer): ParsedBody {
   const text = bytes.toString();
   const value = isUtf8(bytes) ? jsonOf(text) : undefined; // none with a byte order mark, either
-  if (!isObject(value) || Array.isArray(value)) throw new SyntaxError('not a JSON object in UTF-8');
+  if (!isObject(value) || Array.isArray(value)) throw new UnusableBody('not a JSON object in UTF-8');
   checkWithin(value, MOST_LEVELS);
   return { text, value };
 }
@@ -34,9 +37,9 @@ export function isObject(value: unknown): value is JsonObject {
 /** Canonical JSON writes null for an infinite number, so that two different bodies would be one event. */
 function checkWithin(value: unknown, levels: number): void {
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
-    throw new SyntaxError('not usable: a number in it is beyond 1.8e308');
+    throw new UnusableBody('not usable: a number in it is beyond 1.8e308');
   if (!isObject(value)) return;
-  if (levels === 0) throw new SyntaxError(`nested deeper than ${MOST_LEVELS} levels`);
+  if (levels === 0) throw new UnusableBody(`nested deeper than ${MOST_LEVELS} levels`);
   for (const inner of Object.values(value)) checkWithin(inner, levels - 1);
 }
 

@@ -1,5 +1,6 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import { messageOf } from '../base/errors.ts';
+import { boundedLog, counterBy } from '../base/log.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Answered, Parts } from '../observer.ts';
 import { lineOf } from '../store/stored.ts';
@@ -8,7 +9,6 @@ import { acksOf } from './acks.ts';
 import { answer, requestIdOf } from './answer.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
-import { counterBy, requestLogOf } from './request-log.ts';
 import {
   BUSY,
   NOTHING_HERE,
@@ -25,7 +25,7 @@ import {
 export type Phase = 'open' | 'draining' | 'closed';
 
 export interface ReceiverParts extends Parts {
-  readonly keyring: Pick<Keyring, 'keysFor' | 'refresh'>;
+  readonly keyring: Keyring;
   readonly quarantine: Pick<Quarantine, 'add'>;
   phase(): Phase;
 }
@@ -89,19 +89,21 @@ export function createReceiver(parts: ReceiverParts): express.Express {
 }
 
 /** The verdict on a body, after a second look at the secrets where they do not explain its signature. */
-async function judge(token: string, bytes: Buffer, keyring: ReceiverParts['keyring']) {
+async function judge(token: string, bytes: Buffer, keyring: Keyring) {
   const verdict = verdictOnBody(token, bytes, keyring);
   if (!('error' in verdict) || !verdict.unverified?.isUnexplained) return verdict;
   await keyring.refresh(); // another process may have stored the secret a moment ago
   return verdictOnBody(token, bytes, keyring);
 }
 
+const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 
 /** Gives a function that answers a refusal and logs it. On the webhook path it tells the observer and the quarantine, too. */
 function refusals(parts: ReceiverParts) {
   const { config, quarantine, clock, log } = parts;
-  const write = requestLogOf(log, clock);
+  // No header is ever logged, Authorization least of all, and no query string.
+  const write = boundedLog(log, clock, SECOND_MS);
   const failures = counterBy(clock, MINUTE_MS);
 
   return (res: Response, verdict: Refused, cause?: unknown): void => {

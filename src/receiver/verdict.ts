@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isUnavailable } from '../base/errors.ts';
-import { type ParsedBody, parseBody } from '../notification/json.ts';
+import { type ParsedBody, parseBody, UnusableBody } from '../notification/json.ts';
 import { type Refusal, verifyNotification } from '../notification/token.ts';
 import type { VerifiedNotification } from '../store/stored.ts';
 import { label, toVerified } from '../store/verified.ts';
@@ -46,22 +46,19 @@ export const PROBE_ANSWERS = { withToken: [UNVERIFIED, THROTTLED], withoutToken:
 /**
  * The verdict as far as the head of a request decides it, so that such a refusal does not wait for the body. It depends on its
  * arguments alone.
- * @param bodyLimit bytes that a body may have
+ * @param limit bytes that a body may have
  * @param unavailable the refusal of every notification, while the receiver takes none
  * @returns the token, if the body decides
  */
-export function verdictOnHead(
-  { method, headers, headersDistinct }: Pick<IncomingMessage, 'method' | 'headers' | 'headersDistinct'>,
-  bodyLimit: number,
-  unavailable: Refused | undefined,
-): Refused | string {
+export function verdictOnHead(req: IncomingMessage, limit: number, unavailable?: Refused): Refused | string {
+  const { method, headers, headersDistinct } = req;
   if (method !== 'POST') return NOT_POST;
   if (unavailable) return unavailable;
   // With two headers, a proxy may have checked the other one.
   const [authorization = '', ...others] = headersDistinct.authorization ?? [];
   const [, token] = /^Bearer +(\S+)$/i.exec(others.length === 0 ? authorization : '') ?? [];
   if (token === undefined) return NO_TOKEN;
-  if (Number(headers['content-length']) > bodyLimit) return TOO_LARGE;
+  if (Number(headers['content-length']) > limit) return TOO_LARGE;
   // No provider compresses a few hundred bytes, and a hundred compressed bytes may become the largest body.
   if (/^(?!identity$)/i.test(headers['content-encoding'] ?? 'identity')) return COMPRESSED;
   return token;
@@ -70,28 +67,25 @@ export function verdictOnHead(
 /**
  * The verdict on a body: whether one of the live keys of its webhook verifies it. It depends on its arguments alone.
  * @returns the notification to record, if it does
+ * @throws UnusableBody
  */
 export function verdictOnBody(
   token: string,
   bytes: Buffer,
-  keyring: Pick<Keyring, 'keysFor'>,
+  keyring: Keyring,
 ): VerifiedNotification | Refused {
-  try {
-    const body = parseBody(bytes);
-    const { text, value } = body;
-    const refusal = verifyNotification(token, body, keyring.keysFor(label(value.webhook_id)));
-    if (!refusal) return toVerified(value, text);
-    const isUnexplained = ['bad signature', 'no secret'].includes(refusal.reason);
-    return { ...UNVERIFIED, unverified: { refusal, body, isUnexplained } };
-  } catch (error) {
-    if (error instanceof SyntaxError) return refused(400, `the body is ${error.message}`);
-    throw error;
-  }
+  const body = parseBody(bytes);
+  const { text, value } = body;
+  const refusal = verifyNotification(token, body, keyring.keysFor(label(value.webhook_id)));
+  if (!refusal) return toVerified(value, text);
+  const isUnexplained = ['bad signature', 'no secret'].includes(refusal.reason);
+  return { ...UNVERIFIED, unverified: { refusal, body, isUnexplained } };
 }
 
-/** The verdict after an error: of the store, of reading the body (Express gives it a status), or a mistake of ours. */
+/** The verdict after an error: of the store, of the body, of reading it (Express gives it a status), or a mistake of ours. */
 export function verdictAfter(error: unknown): Refused {
   if (isUnavailable(error)) return NOT_RECORDED;
+  if (error instanceof UnusableBody) return refused(400, `the body is ${error.message}`);
   const status = Error.isError(error) && 'status' in error ? Number(error.status) : 500;
   if (status === 413) return TOO_LARGE;
   return status < 500 ? UNREADABLE : INTERNAL_ERROR;

@@ -1,6 +1,6 @@
 import { wholeSeconds } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { type JsonObject, parseBody } from '../notification/json.ts';
+import { type JsonObject, parseBody, UnusableBody } from '../notification/json.ts';
 import { isKind, KINDS } from '../notification/kinds.ts';
 
 /** The members of a composed body. */
@@ -48,7 +48,7 @@ export function readBody(bytes: Buffer): ReadBody {
   try {
     return parseBody(bytes);
   } catch (error) {
-    if (error instanceof SyntaxError) return { problem: error.message };
+    if (error instanceof UnusableBody) return { problem: error.message };
     throw error;
   }
 }

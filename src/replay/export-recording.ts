@@ -14,11 +14,11 @@ import { type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener
 export interface Export {
   readonly filter: EventFilter;
   /** takes some lines; the next ones follow once it resolves */
-  readonly write: (lines: string) => Promise<void>;
+  readonly write: WriteLines;
   /** redacts the recording with this key */
   readonly redactKey?: Uint8Array | undefined;
   readonly listener?: ReplayListener;
-  /** ends the export after the lines that are being written */
+  /** ends the export with its reason, after the lines that are being written */
   readonly signal?: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export async function exportRecording(
   let exported = 0;
   let pruned = 0;
   for await (const page of store.queue.received(filter, 0, upTo)) {
-    if (signal.aborted) break;
+    signal.throwIfAborted();
     let lines = '';
     for (const { body, receivedAt, webhookId } of page) {
       if (body === undefined) {

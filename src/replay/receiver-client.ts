@@ -1,16 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import { jsonOf } from '../base/answer-body.ts';
-import { type Post, Poster, type PostResult } from '../base/poster.ts';
+import { type Post, type PostResult, post } from '../base/post.ts';
 import { visibleLine } from '../base/text.ts';
 import { keyOf } from '../notification/token.ts';
 import type { WebhookSecret } from '../store/event-store.ts';
 
 export type NotificationRequest = Pick<Post, 'body' | 'timeoutMs' | 'writeBody'> & { readonly token: string };
 
-/** Posts notifications to one receiver, as the provider does, until it is disposed of. */
+/** Posts notifications to one receiver, as the provider does. */
 export class ReceiverClient {
   readonly #url: URL;
-  readonly #poster = new Poster();
 
   constructor(url: URL) {
     this.#url = url;
@@ -22,11 +21,7 @@ export class ReceiverClient {
       'Content-Length': String(Buffer.byteLength(request.body)),
       Authorization: `Bearer ${token}`,
     };
-    return this.#poster.post({ url: this.#url, headers, ...request });
-  }
-
-  [Symbol.dispose](): void {
-    this.#poster.close();
+    return post({ url: this.#url, headers, ...request });
   }
 }
 

@@ -9,8 +9,6 @@ export interface ProgressStage extends Disposable {
 
 /** Takes the progress of a replay. The room prints nothing itself. */
 export interface ReplayListener {
-  /** whether a user sees the share: counting the whole takes time */
-  readonly isWatched: boolean;
   /** Begins a stage. @param verb what happens to each event in it, such as "answered" */
   begin(verb: string): ProgressStage;
   /** Takes a message for a person, of one line or several. */
@@ -19,7 +17,6 @@ export interface ReplayListener {
 
 /** For a replay without a listener. */
 export const UNWATCHED: ReplayListener = {
-  isWatched: false,
   begin: () => ({ show() {}, [Symbol.dispose]() {} }),
   say() {},
 };

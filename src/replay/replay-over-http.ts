@@ -19,28 +19,21 @@ export interface HttpReplay extends Reshaping {
   readonly signal?: AbortSignal;
 }
 
-export interface Answers {
-  /** how many notifications came to each end: an answer in a word, or why the notification was not sent */
-  readonly counts: ReadonlyMap<string, number>;
-  /** how many notifications were sent */
-  readonly sent: number;
-  /** how many notifications were not answered with 200, or could not be sent */
-  readonly unwanted: number;
-  /** events that were left out, as they have no body any more */
-  readonly pruned: number;
-}
-
 const ANSWER_MS = 10_000;
 const NO_SECRET = 'no secret';
 const BROKEN = 'broken line';
 const WANTED: ReadonlySet<string> = new Set(['accepted', 'duplicate', '200']);
 
-/** Sends the events of a source to a receiver as the provider does, each signed with the key of its webhook. */
-export async function replayOverHttp(source: Source, replay: HttpReplay): Promise<Answers> {
+/**
+ * Sends the events of a source to a receiver as the provider does, each signed with the key of its webhook.
+ * @returns how many notifications came to each end: an answer in a word, or why the notification was not sent; how many were sent, and how
+ *   many not or not answered with 200; and how many events were left out, as they have no body any more
+ */
+export async function replayOverHttp(source: Source, replay: HttpReplay) {
   const { to, keys, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const leftOut = new LeftOut((text) => listener.say(text));
-  using client = new ReceiverClient(to);
+  const client = new ReceiverClient(to);
   using stage = listener.begin('answered');
   const counts = new Map<string, number>();
   let sent = 0;

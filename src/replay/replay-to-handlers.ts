@@ -4,7 +4,7 @@ import { plural } from '../base/text.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import type { ENDS } from './recording-lines.ts';
-import { type ProgressStage, type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
+import { type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import { isUnderWay, pagesOf } from './sources.ts';
 
 /** How many events ended with each status. */
@@ -92,12 +92,10 @@ async function resetMatching(
 ): Promise<Omit<HandlerReplayResult, 'ends'> & { readonly ids: readonly string[] }> {
   // Before the reset: an event may end between the look for ended events and a later look for the others.
   const underWay = await underWayOf(store, filter);
-  const total = listener.isWatched ? await store.queue.count(filter) : undefined;
+  const total = await store.queue.count(filter);
   // Between two commits another process gets to write: acks do not wait for a replay.
   const rest = () => pauseUntilAborted(systemClock, PAUSE_MS, signal);
-  using stages = new DisposableStack();
-  const resetting = stages.use(listener.begin('reset'));
-  let making: ProgressStage | undefined;
+  using resetting = listener.begin('reset');
   let isCut: boolean | undefined;
   const ids: string[] = [];
   const { events: replayed } = await store.queue.replay(filter, {
@@ -108,13 +106,11 @@ async function resetMatching(
         ids.push(id);
         underWay.delete(id); // it ended meanwhile
       }
-      resetting.show(ids.length, total && ids.length / total);
+      resetting.show(ids.length, ids.length / total);
       return rest();
     },
-    onReady(events) {
+    onReady() {
       isCut ??= signal.aborted; // all are reset by now, unless the signal kept some from it
-      making ??= stages.use(listener.begin('made ready'));
-      making.show(events, events / ids.length);
       return rest();
     },
   });

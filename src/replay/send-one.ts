@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import type { PostResult } from '../base/poster.ts';
+import type { PostResult } from '../base/post.ts';
 import { signNotification, unsignedToken } from '../notification/token.ts';
 import { readBody } from './compose.ts';
 import { type NotificationRequest, ReceiverClient } from './receiver-client.ts';
@@ -28,7 +28,7 @@ const SLOW_ANSWER_MS = 120_000;
 
 /** Signs one notification and sends it. @throws KitError INPUT_INVALID if the fault needs a body that is a JSON object */
 export async function sendNotification(body: Buffer, { to, ...breaking }: Sending) {
-  using client = new ReceiverClient(to);
+  const client = new ReceiverClient(to);
   const timeoutMs = breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS;
   const began = systemClock.monotonic();
   const answer = await client.post({ ...requestOf(body, breaking), timeoutMs });
@@ -88,9 +88,6 @@ async function drip(request: ClientRequest, body: Buffer): Promise<void> {
   request.end();
 }
 
-/** The answers of a server that takes no notifications there. */
-const NOT_THERE: ReadonlySet<number> = new Set([404, 405]);
-
 /** @throws KitError REPLAY_FAILED unless the receiver took the notification, or refused a broken one */
 export function checkAnswer(answer: PostResult, fault: Fault | undefined): void {
   const problem = problemOf(answer, fault);
@@ -107,7 +104,7 @@ function problemOf(answer: PostResult, fault: Fault | undefined): string | undef
   if (fault === undefined) return status === 200 ? undefined : 'the receiver did not take the notification';
   if (status < 400)
     return `the receiver took the notification although it is ${fault}: this receiver is not safe`;
-  if (NOT_THERE.has(status)) return 'nothing takes notifications there: correct the path of --to';
+  if ([404, 405].includes(status)) return 'nothing takes notifications there: correct the path of --to';
   if (status < 500) return undefined;
   return 'the receiver failed, and so has not refused the notification: send it again once it works';
 }

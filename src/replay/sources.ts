@@ -42,7 +42,7 @@ export class LeftOut {
   broken = 0;
   readonly #say: (text: string) => void;
 
-  constructor(say: (text: string) => void) {
+  constructor(say = (_text: string) => {}) {
     this.#say = say;
   }
 
@@ -53,13 +53,11 @@ export class LeftOut {
   }
 }
 
-const untold = () => new LeftOut(() => {});
-
 /** The events of a database that a filter takes, in the order in which they were received. The store belongs to the caller. */
 export function databaseSource(store: StoreReader, filter: EventFilter): Source {
   let upTo: number | undefined;
   return {
-    async *read(leftOut = untold()) {
+    async *read(leftOut = new LeftOut()) {
       upTo ??= await store.queue.lastSeq(); // the same each time: what is received later may be what this replay sent
       for await (const page of store.queue.received(filter, 0, upTo)) {
         for (const { body, receivedAt, webhookId, seq } of page) {
@@ -105,7 +103,7 @@ export async function recordingSource(
   });
   const { size = 0 } = found ?? {};
   return {
-    async *read(leftOut = untold()) {
+    async *read(leftOut = new LeftOut()) {
       const stream = held ? undefined : open();
       try {
         for await (const { place, ...line } of stream ? readRecording(stream) : (held ?? [])) {

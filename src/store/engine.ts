@@ -2,24 +2,19 @@ import type { MonotonicClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
 import { type Db, type Dialect, sqlite } from './dialect.ts';
-import type { KeySource } from './secrets/key-file.ts';
 import type { Of } from './stored.ts';
 
 /** Does an operation, by its name, in one transaction, and resolves once that is committed. @throws KitError STORE_UNAVAILABLE if it was not */
 type Transact = (name: string, input: object) => Promise<unknown>;
 
 /** The engine adds the time. Unless a subscriber is named, the handlers without a name are meant. */
-type Given<I> = Omit<I, 'now' | 'subscriber'> & (I extends Of ? Partial<Of> : unknown);
-type Input<Rest> = Rest extends [infer I]
-  ? keyof I extends 'now' | 'subscriber'
-    ? [input?: Given<I>]
-    : [input: Given<I>]
-  : Rest;
+type Given<I> = Omit<NonNullable<I>, 'now' | 'subscriber'> & (I extends Of ? Partial<Of> : unknown);
+type Input<G> = Partial<G> extends G ? [input?: G] : [input: G];
 
 /** Operations as methods, without what the engine gives them. */
 export type Calls<O> = {
-  readonly [Name in keyof O]: O[Name] extends (db: never, ...rest: infer Rest) => infer Output
-    ? (...input: Input<Rest>) => Promise<Awaited<Output>>
+  readonly [Name in keyof O]: O[Name] extends (db: never, input: infer I) => infer Output
+    ? (...input: Input<Given<I>>) => Promise<Awaited<Output>>
     : never;
 };
 
@@ -31,8 +26,12 @@ export function callsOf<O extends object>(operations: (d: Dialect) => O, transac
   ) as Calls<O>;
 }
 
+/** The key of the secrets where it comes from outside, or the path of the file that has it. */
+export type KeySource = Buffer | string;
+
 /** A database, and the way to it. */
 export interface Engine {
+  readonly keySource: KeySource;
   readonly write: Transact;
   /** reads, beside the writes */
   readonly read: Transact;
@@ -82,24 +81,16 @@ export interface StoreOptions {
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
+/** What a database cannot be opened or moved with, and what to do about it. */
+export const unusable = (message: string, cause?: unknown) =>
+  new KitError('STORE_UNUSABLE', message, { cause });
+
 /** What a call fails with because of the database, and not of its input. */
 export const unavailable = (why: string, cause?: unknown) =>
   new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`, { cause });
 
 /** What the configuration says of the store. */
 export type StoreSettings = Omit<StoreOptions, 'clock'>;
-
-/** What the folder of an engine offers. */
-export interface EngineModule {
-  /** Opens a database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it */
-  openEngine(options: StoreOptions): Promise<Engine>;
-  /** Where the key of the secrets is if SECRETS_KEY is not set. @throws KitError CONFIG_INVALID if it must be */
-  keySourceOf(url: string): KeySource;
-  /** The doctor's checks of a database before it is opened. They change nothing. */
-  check(config: StoreSettings): Checks;
-  /** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs use it */
-  openRaw(url: string): Promise<Raw>;
-}
 
 /** Returns whether the store can be opened without changing anything. */
 export type Checks = AsyncGenerator<Finding, boolean, undefined>;
@@ -114,7 +105,7 @@ export interface Raw extends AsyncDisposable {
 }
 
 /** Something that may be wrong, and what to do about it then. */
-type Rule = readonly [applies: boolean, result: 'FAIL' | 'warn', advice: string | undefined];
+type Rule = readonly [applies: boolean, result: 'FAIL' | 'warn', advice: string];
 
 /** What a check of the doctor finds: the first rule that applies decides, and without one all is well. */
 export function judged(check: string, seen: string, rules: readonly Rule[]): Finding {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import { columnOf } from './dialect.ts';
-import type { Raw } from './engine.ts';
+import { type Raw, unusable } from './engine.ts';
 import { engineOf, hasDatabase, withDatabase, withStore } from './open.ts';
 import { MOVED, MOVING, VERSION } from './schema.ts';
-import { keyPathOf } from './secrets/key-file.ts';
+import { keyPathOf } from './secrets/vault.ts';
 import { isThere } from './sqlite/file.ts';
 
 interface Moving {
@@ -61,7 +61,7 @@ export async function moveDatabase(moving: Moving) {
   if (hasDatabase(config)) await dropUnfinished(to);
   await withStore(config, async (store) => {
     if ((await store.queue.count({})) + (await store.quarantine.size()) > 0)
-      throw new KitError('STORE_UNUSABLE', 'the database to move to is not empty: name an empty one');
+      throw unusable('the database to move to is not empty: name an empty one');
     for (const secret of secrets) await store.secrets.put(secret);
   });
   await using target = await openRaw(to);
@@ -111,8 +111,7 @@ async function copy(table: string, from: Raw, to: Raw, onPage: OnPage) {
     onPage(page);
   });
   const there = await digestOf(to, table, onPage);
-  if (sent !== there)
-    throw new KitError('STORE_UNUSABLE', `table ${table} is not the same on both sides: run the move again`);
+  if (sent !== there) throw unusable(`table ${table} is not the same on both sides: run the move again`);
   const setPlace = `SELECT setval('${table}_seq_seq', greatest((SELECT max(seq) FROM ${table}), 1))`;
   if (to.isPostgres && KEYS[table]?.[0] === 'seq') await to.transact((db) => db.all(setPlace));
   return { table, rows, from: sent, to: there };

@@ -1,24 +1,25 @@
 import { systemClock } from '../base/clock.ts';
-import { KitError } from '../base/errors.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import type { EngineModule, StoreOptions, StoreSettings } from './engine.ts';
+import { type StoreOptions, type StoreSettings, unusable } from './engine.ts';
 import { type EventStore, readerOn, type StoreReader, storeOn } from './event-store.ts';
 import { openSecrets } from './secrets/vault.ts';
 import { isThere } from './sqlite/file.ts';
 
 export type { StoreOptions } from './engine.ts';
 
+type EngineModule = typeof import('./sqlite/engine.ts');
+
 /** The engines, by the schemes of their URLs. Without its line, the folder of one can go. */
 const engines: Readonly<Record<string, () => Promise<EngineModule>>> = {
   sqlite: () => import('./sqlite/engine.ts'),
-  postgres: () => import('./postgres/index.ts'),
+  postgres: () => import('./postgres/engine.ts'),
 };
 
 /** The engine of a DATABASE_URL. @throws KitError STORE_UNUSABLE */
 export async function engineOf(url: string): Promise<EngineModule> {
   const engine = engines[url.replace(/(ql)?:.*/s, '')];
   if (engine) return engine();
-  throw new KitError('STORE_UNUSABLE', `DATABASE_URL must begin with ${Object.keys(engines).join(': or ')}:`);
+  throw unusable(`DATABASE_URL must begin with ${Object.keys(engines).join(': or ')}:`);
 }
 
 /**
@@ -26,12 +27,10 @@ export async function engineOf(url: string): Promise<EngineModule> {
  * @throws KitError STORE_UNUSABLE or CONFIG_INVALID with what to do about it
  */
 export async function openStore(options: StoreOptions): Promise<EventStore> {
-  const { DATABASE_URL: url, SECRETS_KEY } = options;
-  const { openEngine, keySourceOf } = await engineOf(url);
-  const key = SECRETS_KEY ?? keySourceOf(url);
+  const { openEngine } = await engineOf(options.DATABASE_URL);
   const engine = await openEngine(options);
   try {
-    return storeOn(engine, await openSecrets(engine, key, options), options);
+    return storeOn(engine, await openSecrets(engine, options), options);
   } catch (error) {
     await engine.close();
     throw error;

@@ -21,9 +21,7 @@ export const EVENT_ID = /^-?[0-9a-z]{1,11}-[0-9a-f]{20}(@[a-z][a-z0-9-]{0,39})?$
 export const isEventId = (text: string): text is EventId => EVENT_ID.test(text);
 
 /** Whose events are meant: the name of a subscriber, or '' for the handlers without a name. */
-export interface Of {
-  readonly subscriber: string;
-}
+export type Of = { readonly subscriber: string };
 
 /** Whose events are meant, and the time. */
 export type Timed = Of & { readonly now: number };
@@ -182,12 +180,8 @@ export interface Settlement {
   readonly ms: number;
 }
 
-/** A value that events of a resource left (`ctx.state`). */
-export interface StateValue {
-  readonly name: string;
-  /** JSON */
-  readonly value: string;
-}
+/** A value that events of a resource left (`ctx.state`), as JSON. */
+export type StateValue = Readonly<Record<'name' | 'value', string>>;
 
 /** A change of the state of a resource: JSON, or null to delete the name. */
 export type StateChange = { readonly name: string; readonly value: string | null };
@@ -240,15 +234,13 @@ export interface WebhookSecret {
   readonly retireAt: number | undefined;
 }
 
-/** A well-formed notification whose signature no stored secret explained. `deliveries`: how often it came with the same token. */
-export interface Quarantined
-  extends VerifiedNotification,
-    Pick<StoredEvent, 'seq' | 'receivedAt' | 'deliveries'> {
+/** A well-formed notification whose signature no stored secret explained, as it comes into quarantine. */
+export interface ToQuarantine extends VerifiedNotification {
   /** it verifies the notification once its secret is known */
   readonly token: string;
   /** the sender's address */
   readonly source: string;
 }
 
-/** An entry as it comes into quarantine. */
-export type ToQuarantine = Omit<Quarantined, 'receivedAt' | 'seq' | 'deliveries'>;
+/** An entry of the quarantine. `deliveries`: how often it came with the same token. */
+export type Quarantined = ToQuarantine & Pick<StoredEvent, 'seq' | 'receivedAt' | 'deliveries'>;

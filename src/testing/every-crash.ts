@@ -1,7 +1,7 @@
 import { messageOf } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { endAsText } from '../replay/expectations.ts';
-import { ofSubscriber, subscriberOf } from '../store/stored.ts';
+import { ofSubscriber } from '../store/stored.ts';
 import type { KitOptions } from './kit-options.ts';
 import type { CrashPlace } from './life.ts';
 import { TestReceiver } from './test-receiver.ts';
@@ -50,40 +50,25 @@ export async function everyCrash<W>(
   check: Check<W>,
   options: EveryCrashOptions = {},
 ): Promise<void> {
-  const names = new Set<string>();
-  const playAll = (alone?: string) => playCrashes({ scenario, check, names, alone, ...options });
-  await playAll().catch(async (error) => {
-    // Where several were at work, the crash may have come at the point of another one than that which does not bear it.
-    if (names.size > 1 && options.only === undefined) for (const name of names) await playAll(name);
-    throw error;
-  });
+  await playCrashes({ scenario, check, ...options });
 }
 
 export interface PlayOptions<W> extends EveryCrashOptions {
   readonly scenario: Scenario<W>;
   readonly check: Check<W>;
-  /** only the events of this subscriber run before everything settles; '' is main; `all`: none do */
-  readonly alone?: string | undefined;
-  /** takes the names of the subscribers */
-  readonly names?: Set<string>;
   /** what happens to its receiver once the scenario is over */
   readonly then?: (kit: TestReceiver, world: W) => Promise<void>;
 }
 
 /**
- * Plays without a crash, then with one at each point, or at each point of one subscriber alone.
+ * Plays without a crash, then with one at each point.
  * @throws Error telling which of them breaks the check first
  */
 export async function playCrashes<W>(options: PlayOptions<W>): Promise<void> {
-  const { alone, except = [], only } = options;
-  const isMeant = (point: string) =>
-    (alone === undefined || subscriberOf(point) === alone) &&
-    !except.some((place) => point.startsWith(place));
-  // A scenario may need the others: then nobody can say what one alone breaks.
-  const failed = alone === undefined ? failing('without any crash, the check fails: ') : () => [];
-  const points = (await play(options).catch(failed)).filter(isMeant);
-  if (points.length === 0 && alone === undefined)
-    throw new Error('the scenario brings about no event: deliver something');
+  const { except = [], only } = options;
+  const reached = await play(options).catch(failing('without any crash, the check fails: '));
+  const points = reached.filter((point) => !except.some((place) => point.startsWith(place)));
+  if (points.length === 0) throw new Error('the scenario brings about no event: deliver something');
   for (const point of only === undefined ? points : [only]) {
     const again = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
     const came = await play(options, point).catch(failing(`a crash ${point} breaks the check.\n${again}\n`));
@@ -107,7 +92,7 @@ export function failing(before: string): (error: unknown) => never {
  * @throws Error with what the check said, and how the events have ended that are not handled; the error of the scenario itself
  */
 export async function play<W>(options: PlayOptions<W>, last?: string): Promise<readonly string[]> {
-  const { scenario, check, mayDie, then, alone, names } = options;
+  const { scenario, check, mayDie, then } = options;
   await using started = new AsyncDisposableStack();
   const kits: TestReceiver[] = [];
   const points: string[] = [];
@@ -120,13 +105,12 @@ export async function play<W>(options: PlayOptions<W>, last?: string): Promise<r
     return point === last;
   };
   const world = await scenario(async (given) => {
-    const kit = started.use(await TestReceiver.start(given, diesAt, alone));
+    const kit = started.use(await TestReceiver.start(given, diesAt));
     kits.push(kit);
     return kit;
   });
   const [kit] = kits;
   if (!kit) throw new Error('the scenario starts no receiver: it must call start(options)');
-  for (const name of kit.subscribers) names?.add(name);
   await then?.(kit, world);
   try {
     for (const one of kits) await one.settled();

@@ -45,8 +45,6 @@ export interface LifeOptions extends Pick<Parts, 'config' | 'clock' | 'log'> {
   diesAt(point: string): boolean;
   /** whether the ticks of schedules come now */
   isTicking(): boolean;
-  /** whether a subscriber gets nothing to run for now */
-  isHeld(subscriber: string): boolean;
   /** whether a run of a subscriber's handler fails, now that it has done its work */
   isFailing(subscriber: string): boolean;
   /** `ctx.statuses` of this process, which dies with it */
@@ -184,7 +182,6 @@ export class Life {
         return (...input: readonly unknown[]) =>
           this.#during('calls', async () => {
             const { subscriber = '', kind, name: of = kind } = Object(input[0]);
-            if (name === 'claim' && this.options.isHeld(subscriber)) return { claims: [], hasMore: false };
             await this.reach(before, of, subscriber);
             const isTickless = name === 'comeDue' && !this.options.isTicking();
             const asked = isTickless ? [{ subscriber }] : input;

@@ -18,7 +18,7 @@ interface Action {
 type History = readonly Action[];
 
 const HANDLED: Action = { act: (kit) => kit.handled(), line: 'await kit.handled();' };
-const FAIL: Action = { act: (kit) => kit.failNext('all'), line: 'kit.failNext();' };
+const FAIL: Action = { act: (kit) => kit.failNext('all'), line: "kit.failNext('all');" };
 const PASS: Action = { act: (kit) => kit.advance('1h'), line: "await kit.advance('1h');" };
 const SETTLED: Action = { act: (kit) => kit.settled(), line: 'await kit.settled();' };
 const DUE: Action = { act: (kit) => kit.advance('reminder'), line: "await kit.advance('reminder');" };
@@ -42,11 +42,11 @@ export interface MatrixOptions<W = unknown> extends Pick<PlayOptions<W>, 'except
  * Delivers notifications in every order, with and without time for the handlers between them, with duplicates, with handlers that
  * fail after their work, and with replays; then in random histories of all of that. Where handlers set reminders, each order is played
  * with one that comes due between two notifications, too; what is set in the end comes due. Everything settles, and is checked. Subscribers share
- * nothing, so that one history tries them all: each fails, and each is replayed. One that breaks the check is then played with each alone.
+ * nothing, so that one history tries them all: each fails, and each is replayed.
  * @param happened in the order in which they happened, a second between them
  * @param scenario starts the receiver with everything made afresh, and delivers nothing
- * @throws Error with a history that breaks the check, without the steps that it breaks it without, as a test to paste, and with the
- *   subscriber that breaks it; its cause is the error of the check
+ * @throws Error with a history that breaks the check, without the steps that it breaks it without, as a test to paste; its cause is the
+ *   error of the check
  * @example
  * await matrix(
  *   [['channel_active', { channel_id: 'c' }], ['channel_idle', { channel_id: 'c' }]],
@@ -66,11 +66,10 @@ export async function matrix<W>(
 ): Promise<void> {
   const deliveries = happened.map(deliveryOf);
   const replays = [...new Set(happened.map(([kind]) => kind))].map(replayOf);
-  const names = new Set<string>();
   /** the history that was played last, with its end */
   const last: Action[] = [];
   const goThrough = async (plays: typeof play | typeof playCrashes, ordered: number, mixed: number) => {
-    const playing: Play = (history, alone) => {
+    const playing: Play = (history) => {
       const then = async (kit: TestReceiver, world: W) => {
         last.splice(0, Infinity, ...history, SETTLED);
         for (const [place, { act, line }] of last.entries()) {
@@ -82,9 +81,9 @@ export async function matrix<W>(
           if (isReminding && isLast) last.push(DUE, SETTLED);
         }
       };
-      return plays({ scenario, check, then, alone, names, ...options });
+      return plays({ scenario, check, then, ...options });
     };
-    const tell = telling(playing, deliveries, names, last);
+    const tell = telling(playing, deliveries, last);
     for (const history of inOrder(deliveries, replays, last).take(ordered))
       await playing(history).catch(tell(history));
     for (const history of atRandom(seed, deliveries, replays).take(mixed))
@@ -94,8 +93,8 @@ export async function matrix<W>(
   if (crashes) await goThrough(playCrashes, most ?? 12, random ?? 3);
 }
 
-/** Plays a history, with all or with one subscriber alone, and checks. @throws Error with what breaks the check */
-type Play = (history: History, alone?: string) => Promise<unknown>;
+/** Plays a history, and checks. @throws Error with what breaks the check */
+type Play = (history: History) => Promise<unknown>;
 
 /** With its event time, so that any order of arrival means the same. */
 function deliveryOf([kind, given = {}]: Happening, index: number): Action {
@@ -151,11 +150,8 @@ function* atRandom(seed: number, deliveries: History, replays: History): Generat
   }
 }
 
-/**
- * Tells of a history that breaks the check, without the steps that it breaks it without, and whose handlers do: those that break it while
- * the others take everything in order, at the end. What breaks it while all do so is of none alone. Each notification stays once.
- */
-function telling(play: Play, deliveries: History, names: ReadonlySet<string>, last: History) {
+/** Tells of a history that breaks the check, without the steps that it breaks it without. Each notification stays once. */
+function telling(play: Play, deliveries: History, last: History) {
   return (history: History, ofSeed = '') =>
     async (found: unknown): Promise<never> => {
       let [shortest, steps, error] = [history, [...last], found];
@@ -164,18 +160,8 @@ function telling(play: Play, deliveries: History, names: ReadonlySet<string>, la
         if (!deliveries.every((delivery) => without.includes(delivery))) continue;
         await play(without).catch((its) => ([shortest, steps, error] = [without, [...last], its]));
       }
-      for (const name of names.size > 1 ? ['all', ...names] : [])
-        await play(shortest, name).catch(failing(testOf(steps, ofSeed, name)));
-      return failing(testOf(steps, ofSeed, names.size > 1 ? 'all' : undefined))(error);
+      const lines = ['const kit = await testReceiver(options);', ...steps.map(({ line }) => line)];
+      const test = [...lines, '// and your check'].map((line) => `  ${line}\n`).join('');
+      return failing(`this history${ofSeed} breaks the check:\n\n${test}\n`)(error);
     };
-}
-
-/** A history as a test to paste. @param of the subscriber that breaks it alone, or `all`, if the app has any */
-function testOf(steps: History, ofSeed: string, of?: string): string {
-  const begin = `const kit = await testReceiver({ ${of === undefined ? 'handlers' : 'app'} });`;
-  const lines = [begin, ...steps.map(({ line }) => line), '// and your check'];
-  const pasted = lines.map((line) => `  ${line}\n`).join('');
-  const meant = of ? pasted.replaceAll('failNext()', `failNext('${of}')`) : pasted;
-  const alone = of === undefined || of === 'all' ? '' : `, with ${of || 'main'} alone,`;
-  return `this history${ofSeed}${alone} breaks the check:\n\n${meant}\n`;
 }

@@ -93,17 +93,14 @@ export class TestReceiver {
   readonly #failing: string[] = [];
   /** The names of the subscribers of the app, after '' for its own handlers. */
   subscribers: readonly string[] = [''];
-  /** the only one whose events run, until everything is to settle; `all`: there is none */
-  #alone: string | undefined;
   #newestEvent = 0;
   /** until when a handler waits for the statuses API, as that asked for */
   #waitsUntil = 0;
   /** until when ticks of schedules come */
   #ticksUntil = 0;
 
-  private constructor(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
+  private constructor(options: CheckOptions, diesAt?: (point: string) => boolean) {
     this.#options = options;
-    this.#alone = alone;
     this.#plan = diesAt;
     this.#clock = new VirtualClock(options.now);
     this.provider = MockProvider.inProcess({
@@ -131,13 +128,9 @@ export class TestReceiver {
     this.#life = this.#newLife();
   }
 
-  /**
-   * @param diesAt whether its process dies at a point, and is started again at once; else only `crash` and `crashAt` kill it
-   * @param alone the subscriber whose events run, '' for main; those of the others wait until `settled`, and then run by event time;
-   *   `all`: all wait
-   */
-  static async start(options: CheckOptions, diesAt?: (point: string) => boolean, alone?: string) {
-    const kit = new TestReceiver(options, diesAt, alone);
+  /** @param diesAt whether its process dies at a point, and is started again at once; else only `crash` and `crashAt` kill it */
+  static async start(options: CheckOptions, diesAt?: (point: string) => boolean) {
+    const kit = new TestReceiver(options, diesAt);
     await kit.#quiet().catch(async (error) => {
       await kit.#life.end();
       throw error;
@@ -198,8 +191,7 @@ export class TestReceiver {
    * @param subscriber of a handler of this subscriber; without it, of the app's own handlers; `all`: one of each
    */
   failNext(subscriber = ''): void {
-    const all = this.#alone === undefined ? this.subscribers : [this.#alone];
-    this.#failing.push(...(subscriber === 'all' ? all : [subscriber]));
+    this.#failing.push(...(subscriber === 'all' ? this.subscribers : [subscriber]));
   }
 
   /**
@@ -230,8 +222,6 @@ export class TestReceiver {
    * @throws Error if a handler does not end in 3 seconds of real time, or in `patienceMs`; or if a hundred reminders come before anything else
    */
   async settled(): Promise<void> {
-    if (this.#alone !== undefined) await this.handled(); // all events of the others are there then, and run in order
-    this.#alone = undefined;
     await this.#handledUntil(Infinity);
   }
 
@@ -436,7 +426,6 @@ export class TestReceiver {
       isCheck: this.#options.isCheck,
       diesAt: (point) => this.#diesAt(point),
       isTicking: () => this.now() <= this.#ticksUntil,
-      isHeld: (subscriber) => (this.#alone ?? subscriber) !== subscriber,
       isFailing: (subscriber) => taken(this.#failing, subscriber),
       statuses: () => (this.#options.statuses === false ? undefined : this.#statusesClient(life)),
     });
@@ -544,7 +533,7 @@ export class TestReceiver {
   async #pass(ms: number): Promise<void> {
     const end = this.now() + ms;
     for (let rounds = 0; ; rounds++) {
-      (await this.#life.begun).dispatcher.look();
+      (await this.#life.begun).dispatcher.wake();
       this.#life.clock.leap(this.now());
       await this.#quiet();
       const due = await this.#nextDue();
@@ -569,10 +558,10 @@ export class TestReceiver {
    * the process is dead.
    */
   async #nextEvent(): Promise<number> {
-    if (this.#life.isOver || this.#alone === 'all') return Infinity;
+    if (this.#life.isOver) return Infinity;
     if (this.#life.isBusyWith('handlers')) return this.#life.clock.nextDue() ?? Infinity;
-    const all = await (await this.#store).reports.overview();
-    const { pending, waiting, running, nextAt = Infinity } = all.subscribers[this.#alone ?? 'all'] ?? all;
+    const { reports } = await this.#store;
+    const { pending, waiting, running, nextAt = Infinity } = await reports.overview();
     const soon = this.now() + GATHER_MS;
     const timer = (this.provider.isBusy ? this.#clock.nextDue() : undefined) ?? Infinity;
     const due = Math.min(timer, waiting > MANY ? Math.max(nextAt, this.now() + TOGETHER_MS) : nextAt);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { boundedServer, type Listener, listen } from '../../src/base/http-server.ts';
-import { Poster } from '../../src/base/poster.ts';
+import { post } from '../../src/base/post.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
@@ -138,7 +138,7 @@ describe('posting', () => {
     }
   });
 
-  /** A poster, and how often a server was asked that does so with the first and with the second request. */
+  /** What posts, and how often a server was asked that does so with the first and with the second request. */
   async function posting(...answers: ((socket: Socket) => void)[]) {
     let requests = 0;
     const server = createSocketServer((socket) => {
@@ -147,10 +147,9 @@ describe('posting', () => {
       socket.on('data', () => answers[requests++]?.(socket));
     });
     const { url, close } = await listeningOn(server);
-    const poster = new Poster();
-    closers.push(close, () => poster.close());
-    const post = () => poster.post({ url, headers: { 'Content-Length': '2' }, body: '{}', timeoutMs: 5000 });
-    return { post, requests: () => requests };
+    closers.push(close);
+    const one = { url, headers: { 'Content-Length': '2' }, body: '{}', timeoutMs: 5000 };
+    return { post: () => post(one), requests: () => requests };
   }
 
   const answering = (text: string) => (socket: Socket) => void socket.write(`${text}\r\n\r\n`);

@@ -1,13 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { LogDestination } from '../../src/base/log.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
-import { eventually } from '../support/eventually.ts';
-import { mountSmallDisk } from '../support/small-disk.ts';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 const fileOf = directoryForEachTest();
@@ -58,23 +55,6 @@ test('lines come whole and in order, when the reader stood still for a while, wi
   }
   const taken = linesTo(sent - destination.dropped).join('');
   expect(text === `${taken}dropped ${destination.dropped}\n`).toBe(true);
-});
-
-test('lines wait, when the disk is full, and are written whole once there is room', async () => {
-  const disk = mountSmallDisk('size=1m');
-  if (!disk) return;
-  cleanUps.push(() => disk.remove());
-  const file = join(disk.path, 'log');
-  const destination = destinationOn(openSync(file, 'a'));
-  destination.write('before\n');
-  await eventually('it is written', () => readFileSync(file, 'utf8') === 'before\n');
-  disk.fill();
-  for (const line of linesTo(100)) destination.write(line);
-  await destination.flush(); // ends, though nothing can be written
-  disk.clear();
-  const expected = `before\n${linesTo(100).join('')}`;
-  await eventually('they are written', () => readFileSync(file, 'utf8') === expected);
-  expect(destination.dropped).toBe(0);
 });
 
 const LOGS = `

@@ -15,9 +15,6 @@ describeInBrowser('a reader', () => {
   const rowsOf = (page: Page): Promise<string[]> =>
     page.locator('tbody tr').evaluateAll((rows) => rows.map(({ id }) => id));
 
-  const attemptsOf = async (id: string): Promise<number> =>
-    (await inspected.api(`/events/${id}`)).history.length;
-
   test('reads on in the list, when events come in: they wait behind a button that says how many', async () => {
     const { page } = await openTab();
     await page.goto(`${inspected.url}/events`);
@@ -55,10 +52,11 @@ describeInBrowser('a reader', () => {
     await page.waitForSelector('#live:text-is("live")');
     const dead = 'div:has(> dt:text-is("dead")) .figure';
     const before = Number(await page.textContent(dead));
-    await page.waitForSelector('[data-plot=done] canvas');
+    const plotted = '#done polyline.well[points]';
+    const line = await page.getAttribute(plotted, 'points');
     inspected.mock.createMedia({ site_id: inspected.site });
     await page.waitForSelector(`${dead} a:text-is("${before + 1}")`);
-    expect(await page.locator('[data-plot=done] canvas').count()).toBe(1);
+    await eventually('the plot follows', async () => (await page.getAttribute(plotted, 'points')) !== line);
     await page.waitForSelector(`.note.grave:has-text("${before + 1} events are dead")`);
   });
 
@@ -87,31 +85,6 @@ describeInBrowser('a reader', () => {
     await page.click('text=Back to the newest');
     await page.waitForURL((now) => !now.search.includes('before='));
     expect(await page.textContent('tbody a')).toBe(newest);
-  });
-
-  test('replays one event with its steps, when there is no JavaScript, by the button', async () => {
-    const { page } = await openTab({ javaScriptEnabled: false });
-    const { events } = await inspected.api('/events?kind=media_available');
-    const { id } = events[0];
-    const before = await attemptsOf(id);
-    await page.goto(`${inspected.url}/events/${id}`);
-    await page.check('input[name=reset_steps]');
-    await page.click('button:text("Replay")');
-    await inspected.settled();
-    await eventually('it has run again', async () => (await attemptsOf(id)) === before + 1);
-  });
-
-  test('sees a channel move across the board, when it becomes idle, without doing anything', async () => {
-    const { page } = await openTab();
-    await page.goto(`${inspected.url}/channels`);
-    await page.waitForSelector('#live:text-is("live")');
-    expect(await page.locator('.channel.active').count()).toBe(2);
-    const id = (await page.textContent('.channel.active a')) ?? '';
-    inspected.mock.idleChannel(id);
-    await page.waitForSelector(`.channel.idle:has-text("${id}")`);
-    await page.click('a:has-text("active 1")');
-    await page.waitForURL(/state=active/);
-    expect(await page.locator('.channel').count()).toBe(1);
   });
 
   test('dismisses one event and then what matches, when there is no JavaScript, with a note', async () => {

@@ -60,7 +60,7 @@ describeInBrowser('the inspector below the path of a proxy', () => {
       await page.waitForSelector(`nav[aria-label=Pages] [aria-current]:has-text("${name}")`);
       expect(await page.title()).toContain(name);
     }
-    await page.waitForSelector('[data-plot=in] canvas');
+    await page.waitForSelector('#in svg');
     await page.press('text=Skip to content', 'Enter');
     await isAt('/#main');
     await page.click('button:text("Sign out")');

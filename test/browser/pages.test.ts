@@ -65,31 +65,6 @@ describeInBrowser('a page', () => {
     }
     expect(complaints).toEqual([]);
   });
-
-  test('says what to do next, when there is nothing to show yet', async () => {
-    const empty = await inspect({}, { WEBHOOK_SECRET: 'fallback' });
-    try {
-      const { page } = await openTab();
-      const pages = [
-        ['/', 'All is well'],
-        ['/events', 'npm run dev'],
-        ['/events/replay', 'Nothing to replay'],
-        ['/events/dismiss', 'Nothing to dismiss'],
-        ['/channels', 'subscribed'],
-        ['/refused', 'hookkit events send --fault'],
-        ['/refused', 'The quarantine is empty'],
-        ['/problems', 'No event is dead'],
-        ['/webhooks', 'WEBHOOK_SECRET'],
-      ] as const;
-      for (const [path, words] of pages) {
-        await page.goto(`${empty.url}${path}`);
-        expect(await page.textContent('main')).toContain(words);
-        expect(await violations(page)).toEqual([]);
-      }
-    } finally {
-      await empty.dispose();
-    }
-  });
 });
 
 describeInBrowser('an open page', () => {
@@ -177,7 +152,7 @@ describeInBrowser('the times of a list and of its filters', () => {
   });
 });
 
-/** The page is as wide as its window, once its plots, which are as wide as before a change, are drawn again. */
+/** Once the page has its layout, it is as wide as its window. */
 async function expectOwnWidth(page: Page): Promise<void> {
   // Not by page.waitForFunction: what it asks for again and again is bound by the page's policy.
   const excess = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');

@@ -89,19 +89,6 @@ test('init gives a repository with code of its own handlers, a test and scripts,
   expect(read(ours[1] ?? '')).toBe('mine');
 });
 
-test('init takes a packed kit into the folder, where its Dockerfile finds it, and no folder as a kit', async () => {
-  writeFileSync(fileOf('kit-1.2.3.tgz'), 'packed');
-  expect((await callCli(['init', 'app', '--kit', './kit-1.2.3.tgz'], { cwd: fileOf() })).code).toBe(0);
-  expect(read('app/kit-1.2.3.tgz')).toBe('packed');
-  const { dependencies } = JSON.parse(read('app/package.json'));
-  expect(dependencies).toEqual({ 'webhook-receiver-kit': 'file:kit-1.2.3.tgz' });
-  const { code, stderr } = await callCli(['init', 'other', '--kit', './app'], { cwd: fileOf() });
-  expect({ code, stderr }).toEqual({
-    code: 2,
-    stderr: expect.stringMatching('app is no packed kit.*npm pack'),
-  });
-});
-
 test('init says how to begin, when it is run in a clone, and names the recipes, when there is none of that name', async () => {
   const inClone = await callCli(['init'], { cwd: fileOf() });
   expect(inClone.code).toBe(2);

@@ -113,26 +113,6 @@ async function listenTo(answer: RequestListener, ...args: readonly string[]) {
 const page = (cursor: string) =>
   `${toLine({ ...verified({ media_id: 'a' }), receivedAt: 0, others: { cursor } })}\n`;
 
-test('asks for fewer events, when an answer does not end, and closes its connection', async () => {
-  let closed = 0;
-  const listening = await listenTo(
-    ({ url }, res) => {
-      res.on('close', () => closed++).writeHead(200, { 'X-Cursor': '1-1', 'X-Behind': '0' });
-      if (!url?.includes('limit=100&')) return void res.end(page('1-1'));
-      const write = () => {
-        while (!res.destroyed) if (!res.write(Buffer.alloc(1_000_000))) return void res.once('drain', write);
-      };
-      write();
-    },
-    '--limit',
-    '1',
-  );
-  const { code, stdout, stderr } = await listening.ended;
-  expect([code, stdout]).toEqual([0, expect.stringContaining('media:a')]);
-  expect(stderr).toContain('the answer is longer than 48 MiB; again in 1 s\n');
-  await eventually('both connections are closed', () => closed === 2);
-});
-
 test.each([
   ['answer', '$(id)', page('1-1')],
   ['event', '1-1', page('`id`')],

@@ -24,7 +24,7 @@ test('r has the last events handled again, R their steps too, and each end is to
       log.info('its own line');
     },
   });
-  const service = await runService(tellingEnds({ handlers: media }, log).handlers);
+  const service = await runService({}, {}, { app: tellingEnds({ handlers: media }, log) });
   await deliver(service.url, bodyOf(1));
   for (const [options, expected] of [
     [undefined, [1, 1]],

@@ -1,16 +1,38 @@
-import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { combineHandlers, defineHandlers } from '../../src/dispatch/handler.ts';
 import { fail, parseReturned, retry, skip } from '../../src/dispatch/outcome.ts';
 import { runStateOf } from '../../src/dispatch/resource-state.ts';
+import { defineApp } from '../../src/index.ts';
 
 test('combineHandlers throws, when two files handle one kind, and names it', () => {
   const one = defineHandlers({ async unknown() {} });
   expect(() => combineHandlers(one, one)).toThrow(
     new TypeError('two handlers for unknown: write one for both, or make one a subscriber of the app'),
   );
+});
+
+test('a wrong handler or app is a type error where it stands, which the compiler must find here', () => {
+  const aDate = () => new Date();
+  const mistakes = [
+    // @ts-expect-error there is no such kind
+    () => defineHandlers({ media_availible() {} }),
+    // @ts-expect-error this is no outcome
+    () => defineHandlers({ media_available: () => true }),
+    // @ts-expect-error this kind has no such member
+    () => defineHandlers({ media_available: (event) => skip(event.thumbnail_id) }),
+    // @ts-expect-error what a step has stored is a text by then
+    () => defineHandlers({ unknown: async (_, ctx) => skip((await ctx.once('a', aDate)).toJSON()) }),
+    // @ts-expect-error the step is not awaited
+    () => defineHandlers({ unknown: (_, ctx) => skip(ctx.once('a', () => ({ url: '/1' })).url) }),
+    // @ts-expect-error what is opened is not what handlers expect
+    () => defineApp({ start: () => ({ app: { crm: 1 } }), handlers: defineHandlers<{ pool: 1 }>({}) }),
+    // @ts-expect-error nothing opens what handlers expect
+    () => defineApp({ handlers: defineHandlers<{ crm: 1 }>({}) }),
+    // @ts-expect-error this limit is of no kind
+    () => defineApp({ handlers: {}, limits: { a: { kinds: ['b'], most: 2 } } }),
+  ];
+  expect(mistakes).toHaveLength(8);
 });
 
 const DAYS_30 = 30 * 86_400_000;
@@ -131,11 +153,4 @@ test('a resource takes 64 KB, names included, and not a byte more; what is delet
   state.set('é', 'small');
   state.delete('other');
   state.set('a', 'x'.repeat(60_000));
-});
-
-const script = fileURLToPath(new URL('../support/hostile-handlers.ts', import.meta.url));
-
-test('a process goes on, every event ends by its own attempts, and no lane is blocked, whatever handlers return, throw, pass and leave behind', () => {
-  const told = execFileSync(process.execPath, [script], { encoding: 'utf8' });
-  expect(told).toMatch(/^\d{3} handlers\n$/);
 });

@@ -263,14 +263,4 @@ describe('a result that the store does not take', () => {
     await pass(2000);
     expect(await outcomes(id)).toEqual(['handled']);
   });
-
-  test('is recognised, when the store took it and its answer was lost', async () => {
-    const { record, start, pass, outcomes, logged } = stage();
-    const { loseAnswer } = await start({ media_available() {} });
-    loseAnswer('settle');
-    const id = await record();
-    await pass(5000);
-    expect(await outcomes(id)).toEqual(['handled']);
-    expect(logged('the lease was lost while the handler ran; another process has the event')).toEqual([]);
-  });
 });

@@ -27,32 +27,49 @@ test('a relative path begins at the folder of the project, wherever the command 
 });
 
 test.each([
-  ['handler = {};', 'has no object `handlers`'],
-  ['handlers = { media_avaliable() {} };', 'has a handler for media_avaliable, but the kinds are '],
-  ['handlers = { media_available: true };', 'has a handler for media_available that is no function'],
+  ['handler = {};', 'must have either `handlers`, or an `app`'],
+  ['app = { handlers: {} }, handlers = {};', 'must have either `handlers`, or an `app`'],
   ['handlers = {', 'does not load'],
   ['x = null; throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
-  ['app = { handlers: {} }, handlers = {};', 'has both `app` and `handlers`'],
-  ['app = { route() {}, handlers: {} };', 'has an app with a member route, but its members are '],
-  ['app = { handlers: {}, settings: { URL: 1 } };', 'has an app whose settings are no zod object'],
-  ['app = { handlers: {}, limits: { cms: 2 } };', 'has an app with a limit for cms, but '],
-  ['app = { handlers: {}, limits: { unknown: 0 } };', 'has an app with a limit of 0 for unknown: it must be'],
-  [
-    "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
-    'has an app with two limits for unknown',
-  ],
   ...[
-    ['digest: {}', 'digest without a function `run`'],
-    ['digest: { run() {} }', 'digest without a time'],
-    ["digest: { every: '1h', cron: '0 6 * * *', run() {} }", 'digest without a time'],
-    ["digest: { every: '10ms', run() {} }", 'digest with no time: '],
-    ["digest: { cron: '0 6 * *', run() {} }", 'digest with no time: '],
-    ["digest: { cron: '0 6 * * *', zone: 'Berlin', run() {} }", 'digest with no time: '],
-    ["digest: { cron: '0 0 30 2 *', run() {} }", 'digest that never comes'],
-    ["digest: { every: '1h', timeoutMs: 0, run() {} }", 'digest with a timeoutMs of 0'],
+    [
+      'handlers = Promise.resolve({});',
+      'handlers: handlers are functions, none of them a promise, for media_created, ',
+    ],
+    ['handlers = { media_avaliable() {} };', 'handlers: media_avaliable: handlers are functions'],
+    ['handlers = { media_available: true };', 'handlers: media_available: must be a function'],
+    ['app = { route() {}, handlers: {} };', 'Unrecognized key: "route"'],
+    ['app = { handlers: {}, settings: { URL: 1 } };', 'settings: must be z.object({ ... })'],
+    ['app = { handlers: {}, limits: { cms: 2 } };', 'limits: cms: kinds: 0: handlers are functions'],
+    ['app = { handlers: {}, limits: { unknown: 0 } };', 'limits: unknown: most: Too small'],
+    [
+      "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
+      'limits: a kind has two limits',
+    ],
+    [
+      'app = { handlers: {}, subscribers: { a: { handlers: { x() {} } } } };',
+      'subscribers: a: handlers: x: ',
+    ],
+    [
+      'app = { handlers: {}, subscribers: { all: { handlers: {} } } };',
+      'subscribers: all: a name has 1 to 40',
+    ],
+  ].map(([module, mistake]) => [module, `is not usable:\n  ${mistake}`]),
+  ...[
+    ['digest: {}', 'digest: run: must be a function'],
+    ['digest: { run() {} }', "digest: needs either cron: '0 6 * * *', or every: '1h'"],
+    ["digest: { every: '1h', cron: '0 6 * * *', run() {} }", 'digest: needs either'],
+    ["digest: { every: '10ms', run() {} }", 'digest: needs either'],
+    ["digest: { cron: '0 6 * *', run() {} }", 'digest: CronPattern: '],
+    ["digest: { cron: '0 6 * * *', zone: 'Berlin', run() {} }", 'digest: CronDate: '],
+    ["digest: { cron: '0 0 30 2 *', run() {} }", 'digest: never comes'],
+    ["digest: { every: '1h', timeoutMs: 0, run() {} }", 'digest: timeoutMs: Too small'],
     ["Digest: { every: '1h', run() {} }", 'Digest: a name has'],
-  ].map(([one, reason]) => [`app = { handlers: {}, schedule: { ${one} } };`, `has a schedule ${reason}`]),
-])('what is not usable is refused with its file and the reason: %s', async (text, reason) => {
+  ].map(([one, mistake]) => [
+    `app = { handlers: {}, schedule: { ${one} } };`,
+    `is not usable:\n  schedule: ${mistake}`,
+  ]),
+])('what is not usable is refused with its file and the reason: %s', async (text = '', reason = '') => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({
       code: 'HANDLERS_UNUSABLE',

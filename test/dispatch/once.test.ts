@@ -44,7 +44,7 @@ describe('ctx.once', () => {
     expect(runs).toBe(2);
   });
 
-  test('throws, when the step is under way or done in this run; it may be called again where it threw, and by another event', async () => {
+  test('throws, when its name is none, or the step is under way or done in this run; it may be called again where it threw, and by another event', async () => {
     const { record, start } = stage();
     await record();
     await record({ media_id: 'other' });
@@ -54,11 +54,13 @@ describe('ctx.once', () => {
       const send = (name: string) => call('send', () => sent.push(name));
       const atOnce = await Promise.all([send('a'), send('b')]);
       const failed = await call('fail', () => Promise.reject(new Error('no connection')));
-      return [...atOnce, await send('c'), failed, await call('fail', () => 'done')];
+      const nameless = await call('a\0b', () => sent.push('b'));
+      return [...atOnce, await send('c'), failed, await call('fail', () => 'done'), nameless];
     });
     await start(handlers);
     const twice = expect.stringMatching(/^the step "send" of ctx.once is called twice in one run: give each/);
-    expect(seen).toEqual([1, 2].map((count) => [count, twice, twice, 'no connection', 'done']));
+    const none = expect.stringMatching(/string of 1 to 200 characters, without NUL/);
+    expect(seen).toEqual([1, 2].map((count) => [count, twice, twice, 'no connection', 'done', none]));
     expect(sent).toEqual(['a', 'a']);
   });
 
@@ -76,18 +78,6 @@ describe('ctx.once', () => {
     await start(handlers);
     expect(await event(id)).toMatchObject({ status: 'dead', lastError: expect.stringMatching(error) });
     expect(await store.queue.state({ resource: 'media:media-1' })).toEqual([]);
-  });
-
-  test.each([
-    ['', () => 1, /string of 1 to 200 characters/],
-    ['a\0b', () => 1, /without NUL/],
-  ])('throws before anything runs, when it is given %j and %p', async (name, fn, error) => {
-    const { record, start, event } = stage();
-    const id = await record();
-    const { handlers, seen } = doing((ctx) => ctx.once(name, fn as () => unknown).catch(String));
-    await start(handlers);
-    expect(seen).toEqual([expect.stringMatching(error)]);
-    expect(await event(id)).toMatchObject({ status: 'handled' });
   });
 });
 

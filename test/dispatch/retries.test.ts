@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseConfig } from '../../src/config.ts';
 import { defineHandlers, type HandlerContext, type Handlers } from '../../src/dispatch/handler.ts';
-import { fail, retry, skip } from '../../src/dispatch/outcome.ts';
-import { endingOf, pauseMs } from '../../src/dispatch/settlement.ts';
+import { endingOf, fail, pauseMs, retry, skip } from '../../src/dispatch/outcome.ts';
 import { HeldHandler } from '../support/held-handler.ts';
 import { EVENT_TIME } from '../support/verified-notification.ts';
 import { eachWithStage, LEASE_MS } from './stage.ts';
@@ -54,6 +53,33 @@ test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS atte
   expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(40).fill('error'));
   const took = (attempts.at(-1)?.startedAt ?? 0) - began;
   expect(took / HOUR_MS).toBeCloseTo(21, 0);
+});
+
+const throwing = () => {
+  throw new Error('a trap');
+};
+const endless: { cause?: unknown } = new Error('endless');
+endless.cause = new AggregateError([endless], 'all');
+
+test.each<[string, () => unknown]>([
+  ['returns an outcome that cannot be read', () => Object.defineProperty({}, 'type', { get: throwing })],
+  ['returns a Proxy that cannot be awaited', () => new Proxy({}, { get: throwing })],
+  ['throws undefined', () => Promise.reject()],
+  ['throws an error without end', () => Promise.reject(endless)],
+  [
+    'throws an error without a message',
+    () => Promise.reject(Object.defineProperty(new Error('x'), 'message', { get: throwing })),
+  ],
+])('an event whose handler %s ends by its own attempts, and its lane is free', async (_, handler) => {
+  const { record, start, pass, event, outcomes } = stage();
+  const id = await record();
+  const next = await record({ event: 'media_updated', at: EVENT_TIME + 1000 });
+  const handlers = { media_available: handler, media_updated() {} } as Handlers;
+  await start(handlers, { RETRY_MAX_ATTEMPTS: '2' });
+  await pass(10_000);
+  expect(await event(id)).toMatchObject({ status: 'dead', attempts: 2 });
+  expect(await outcomes(id)).toEqual(['error', 'error']);
+  expect(await event(next)).toMatchObject({ status: 'handled' });
 });
 
 describe('retry', () => {

@@ -35,7 +35,6 @@ const NEVER = new Promise<never>(() => {});
 /** A store whose calls a test can watch, hold up and make fail. */
 function watch(watched: EventStore) {
   const before = new Map<PropertyKey, Before>();
-  const losing = new Set<PropertyKey>();
   let underWay = 0;
   let isDead = false;
   const queue = new Proxy(watched.queue, {
@@ -47,9 +46,7 @@ function watch(watched: EventStore) {
         underWay++;
         try {
           await before.get(name)?.(...given);
-          const answer: unknown = await Reflect.apply(method, target, given);
-          if (losing.delete(name)) away();
-          return answer;
+          return await Reflect.apply(method, target, given);
         } finally {
           underWay--;
         }
@@ -66,8 +63,6 @@ function watch(watched: EventStore) {
       isDead = true;
     },
     intercept: (method: Method, first: Before) => void before.set(method, first),
-    /** The next call of a method does what it does, and its answer is lost. */
-    loseAnswer: (method: Method) => void losing.add(method),
     /** Calls of a method hang until the returned function is called. */
     hold(method: Method): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -28,27 +28,6 @@ test('subscribers have places and limits of their own: one that hangs or throws 
   expect(await event(`${ids[0]}@mail`)).toMatchObject({ status: 'pending', attempts: 1 });
 });
 
-test('a process wakes, recovers and calls onDead for the subscribers that it has alone', async () => {
-  const { record, start, pass, event } = stage();
-  const dead: string[] = [];
-  const app = (name: string, handle: HeldHandler['handle']) => ({
-    onDead: (_: unknown, { id }: { id: string }) => void dead.push(`${name} ${id}`),
-    subscribers: { search: { handlers: { media_available: handle } } },
-  });
-  const first = await start({}, PATIENT, app('first', new HeldHandler().handle));
-  const id = await record();
-  await pass(3000);
-  first.kill();
-  await start({ media_available() {} }, {}, { ...app('other', () => {}), subscribers: {} });
-  await pass(2 * LEASE_MS);
-  expect(await event(`${id}@search`)).toMatchObject({ status: 'running' });
-  const last = app('last', () => {});
-  await start({}, { RETRY_MAX_ATTEMPTS: '1' }, last);
-  await pass(LEASE_MS);
-  expect(await event(`${id}@search`)).toMatchObject({ status: 'dead' });
-  expect(dead).toEqual([`last ${id}@search`]);
-});
-
 test.each([
   ['is given back, as another one has it', 'media_available@search', 'pending', 'and new has one'],
   ['is skipped, as others have it for other events', 'media_available', 'skipped', 'no handler for'],

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { DefinedApp } from '../../src/index.ts';
 import { testReceiver } from '../../src/testing/index.ts';
@@ -154,17 +154,4 @@ describe('the code of docs/guide.md and docs/handlers.md', () => {
     const told = `media_available ${id} is dead after 1 attempts: the CMS has no page for it`;
     expect(posted).toEqual([JSON.stringify({ text: told })]);
   });
-});
-
-test('the code of docs/mock.md delivers to a receiver, when it runs', async () => {
-  const received: string[] = [];
-  const receiver: RequestListener = async (req, res) => {
-    received.push(JSON.parse(await text(req)).event);
-    res.end();
-  };
-  const said = jest.spyOn(console, 'log').mockReturnValue(undefined);
-  await load('docs/mock.md', { 'http://127.0.0.1:3000': await standIn(receiver) });
-  expect(received).toEqual(['media_available']);
-  expect(said.mock.calls).toEqual([[1, 'delivered to', expect.stringContaining('/webhooks/media')]]);
-  said.mockRestore();
 });

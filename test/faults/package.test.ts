@@ -19,7 +19,6 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 jest.setTimeout(600_000);
 
-const fixture = join(import.meta.dirname, '../fixtures/app-0.1');
 const SECRET = 'the-secret-of-a-webhook-in-a-test';
 /** Any ports: other suites run beside this one. */
 const PORTS = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', MOCK_PORT: '0' };
@@ -255,16 +254,4 @@ withPackages("the app serves, and commands work, without its developers' package
   expect(mustRunIn(app, 'npx hookkit demo --once', { PATH, ADMIN_PORT: '0' })).toContain(
     'All 13 kinds were delivered',
   );
-});
-
-withPackages('the app of version 0.1 compiles, passes its tests and starts on this version', async () => {
-  const old = join(place, 'app-0.1');
-  cpSync(fixture, old, { recursive: true });
-  // So that npm does not fetch everything once more.
-  cpSync(join(app, 'node_modules'), join(old, 'node_modules'), { recursive: true, verbatimSymlinks: true });
-  mustRunIn(old, `npm install ${tarball}`);
-  expect(mustRunIn(old, 'npm run check')).toMatch(/pass 2\n.*fail 0\n/);
-  const server = startIn(old, 'npm start', { ...PORTS, WEBHOOK_SECRET: SECRET });
-  await server.printed(/"msg":"receiving"/);
-  await server.interrupt();
 });

@@ -6,12 +6,10 @@ import { Random } from '../../src/mock/random.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../support/eventually.ts';
-import { startPgBouncer } from '../support/pgbouncer.ts';
 import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { OWNER, type PostgresServer } from '../support/postgres-server.ts';
 import { describeWithPostgres, startPostgres } from '../support/shared-postgres.ts';
 import { size } from '../support/sizes.ts';
-import { describeWith } from '../support/tools.ts';
 import { pause, Receivers } from './receivers.ts';
 
 const FAILOVERS = size({ small: 2, full: 6 });
@@ -172,19 +170,6 @@ describeWithPostgres('a store on several hosts', () => {
     await pair.primary.stop();
     [pair.primary, pair.standby] = [pair.standby, pair.primary];
     await pair.rejoin();
-  });
-
-  describeWith('pgbouncer', 'through PgBouncer', () => {
-    test('leads to the other one, when behind a connection that stays the server comes back as a standby', async () => {
-      const first = new URL((await startPgBouncer(pair.primary, 2)).url('kit'));
-      const second = new URL((await startPgBouncer(pair.standby, 2)).url('kit'));
-      const store = await open(first.href.replace(`@${first.host}`, `@${first.host},${second.host}`));
-      await store.queue.ping();
-      await pair.primary.kill();
-      await pair.promote();
-      await pair.rejoin();
-      await commitsAgain(store);
-    });
   });
 });
 

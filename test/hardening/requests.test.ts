@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
@@ -72,9 +71,7 @@ const requests: Readonly<Record<string, readonly Odd[]>> = {
     ['no HTTP', 400, Buffer.from('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hello\r\n\r\n', 'latin1')],
   ],
   'with a body that is no notification': [
-    ['no token', 401, post(['Content-Length: 2'], '{}')],
     ['no body', 400, post([BEARER, 'Content-Length: 0'])],
-    ['a compressed body', 400, sized(gzipSync(bodyOf(0)), BEARER, 'Content-Encoding: gzip')],
     ['a body over the limit', 413, post([BEARER, 'Content-Length: 99999999'])],
     ...['', 'null', '"a"', `[${bodyOf(0)}]`, bodyOf(0).slice(0, -1), '{}{}', `\ufeff${bodyOf(0)}`].map(
       (body): Odd => [`${body.slice(0, 9)}, rightly signed`, 400, signed(body)],

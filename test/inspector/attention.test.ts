@@ -112,11 +112,6 @@ describe('the overview', () => {
     ['handlers come soon', '', () => ready(50_000)],
     ['the key was changed', 'grave: The stored secrets .* read: wrong key', () => ({ secrets: 'wrong key' })],
     [
-      'their table is locked',
-      'minor: The stored secrets .* than three seconds',
-      () => ({ secrets: undefined }),
-    ],
-    [
       'no handler comes, by a clock that is off',
       'grave: The clock of instance',
       () => ({ ...ready(90_000), lives: [{ ...present(quiet.lives[0]), aheadMs: -7_200_000 }] }),

@@ -2,18 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { KitError } from '../../src/base/errors.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { openStore } from '../../src/store/open.ts';
 import { Breakable } from '../support/breakable-store.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect } from '../support/inspected-service.ts';
-import { SECRETS_KEY } from '../support/postgres-databases.ts';
 import { storeWith } from '../support/receiver-fixture.ts';
 
 const REASON = 'the store cannot do this now: connect ECONNREFUSED 127.0.0.1:5432';
 const EVENT = '/events/abc-0123456789abcdef0123';
 const OF_STORE =
   /^webhook_(events|oldest_\w+|paused|quarantine\w+|last_\w+|instances|database_bytes|disk_free_bytes)\b/m;
-const KEY = SECRETS_KEY.toString('base64');
 
 describe('while the store is unavailable', () => {
   let inspected: Inspected;
@@ -74,27 +71,6 @@ describe('while the store is unavailable', () => {
     const failed = inspected.log.withMessage('admin request failed');
     expect(failed).toContainEqual(expect.objectContaining({ path: '/metrics', error: 'a mistake of ours' }));
   });
-});
-
-test('the pages of webhooks say why, with 503, and all others go on, once the secrets were sealed under another key', async () => {
-  const inspected = await inspect({}, { SECRETS_KEY: KEY });
-  expect((await inspected.deliver(notification({ media_id: 'before' }))).status).toBe(200);
-  // As another process does it.
-  const url = inspected.env.DATABASE_URL ?? '';
-  const store = await openStore({ DATABASE_URL: url, clock: systemClock, SECRETS_KEY, threads: false });
-  await store.secrets.rekey(Buffer.alloc(32, 8));
-  await store.close();
-  for (const path of ['/webhooks', '/api/webhooks'])
-    expect(await inspected.raw(path)).toMatchObject({
-      status: 503,
-      body: expect.stringMatching(/the SECRETS_KEY \(or key file\) that sealed them/),
-    });
-  for (const path of ['/events', '/refused', '/metrics', '/api/events'])
-    expect(await inspected.raw(path)).toMatchObject({ status: 200 });
-  expect(await inspected.api('/stats')).toMatchObject({ can_read_secrets: false });
-  expect((await inspected.raw('/')).body).toContain('The stored secrets cannot be read');
-  expect((await inspected.deliver(notification())).status).toBe(200);
-  await inspected.dispose();
 });
 
 test('a scrape does without the store, when that does not answer within five seconds', async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { iso } from '../../src/store/queue/lists/event-json.ts';
-import { onEachEngine, onPostgres, type Stage } from '../store/stages.ts';
-import { Stepped } from '../store/stepped.ts';
+import { onEachEngine, type Stage } from '../store/stages.ts';
 import { notification } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { SECRETS_KEY } from '../support/postgres-databases.ts';
@@ -83,20 +82,6 @@ onEachEngine('what was received', (stage) => {
       const [, time = ''] = /after=(\S+) goes on/.exec(JSON.parse(body).error) ?? [];
       expect((await received(time)).media).toEqual(['a', 'b']);
     }
-  });
-});
-
-onPostgres('what was received', (stage) => {
-  test('is not passed over, when it commits after what came later', async () => {
-    const { record, received } = await reading(stage);
-    await record('first');
-    const { cursor } = await received('start');
-    const slow = await Stepped.start(stage, 'slow-reader');
-    const go = await slow.upTo(/COMMIT$/, (store) => store.queue.record(verified({ media_id: 'late' })));
-    await record('quick');
-    expect(await received(cursor)).toMatchObject({ media: [], cursor });
-    await go();
-    expect((await received(cursor)).media).toEqual(['late', 'quick']);
   });
 });
 

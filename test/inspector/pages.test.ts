@@ -11,6 +11,7 @@ import { type Inspected, inspect, inspectedForEachTest } from '../support/inspec
 const start = inspectedForEachTest();
 const RIGHT = 'the-right-secret-of-thirty-two-bytes';
 const MARKUP = '"><script>run()</script>';
+const HOSTILE = `${MARKUP}${SPOOF}`;
 
 const page = async ({ raw }: Inspected, path: string) =>
   (await raw(path, { headers: { accept: 'text/html' } })).body;
@@ -229,97 +230,45 @@ describe('webhooks', () => {
   });
 });
 
-describe('filtered lists:', () => {
-  const HTML = { headers: { accept: 'text/html' } };
-  const members = { webhook_id: WEBHOOK, site_id: 'site0001' };
-
-  let inspected: Inspected;
-  beforeAll(async () => {
-    inspected = await inspect();
-    await inspected.deliver({ ...members, media_id: 'nameless' });
-    await inspected.deliver({ ...members, event: 'media', media_id: 'like-a-group' });
-    await inspected.deliver({ ...members, event: 'media_available', media_id: 'usual' });
-    await inspected.settled();
-  });
-  afterAll(() => inspected.dispose());
-
-  /** The resources that a list shows. */
-  async function resourcesAt(path: string): Promise<string[]> {
-    const { body } = await inspected.raw(path, HTML);
-    return [...body.matchAll(/<td class="id"><a [^>]*>([^<]*)</g)].map(([, resource = '']) => resource);
-  }
-
-  test.each([
-    ['(no kind)', ['media:nameless']],
-    ['media', ['media:like-a-group']],
-    ['media_available', ['media:usual']],
-  ])('a kind that the filter offers leads to the events of that kind alone: %s', async (kind, expected) => {
-    const { body } = await inspected.raw('/events', HTML);
-    const values = new Map(
-      [...body.matchAll(/<option value="([^"]+)">([^<]*)<\/option>/g)].map(([, value, text]) => [
-        text,
-        value,
-      ]),
-    );
-    const query = new URLSearchParams({ kind: String(values.get(kind)) });
-    expect(await resourcesAt(`/events?${query}`)).toEqual(expected);
-  });
-
-  test.each([
-    ['since', 'garbage', 'since: must be a time'],
-    ['resource', 'UUhbHm6C', 'resource: must be media:ID or channel:ID'],
-  ])('the form keeps what was typed and says what is wrong, when %s is %s', async (name, value, said) => {
-    const { status, body } = await inspected.raw(`/events?${name}=${value}&site=site0001`, HTML);
+test.each([
+  ['since', 'garbage', 'since: must be a time'],
+  ['resource', 'UUhbHm6C', 'resource: must be media:ID or channel:ID'],
+])(
+  'the form of a list keeps what was typed and says what is wrong, when %s is %s',
+  async (name, value, said) => {
+    const inspected = await start();
+    await inspected.deliver(notification());
+    const path = `/events?${name}=${value}&site=site0001`;
+    const { status, body } = await inspected.raw(path, { headers: { accept: 'text/html' } });
     expect(status).toBe(400);
-    expect(body).toContain(`role="alert">${said}`);
-    expect(body).toContain(`value="${value}"`);
-    expect(body).toContain('value="site0001"');
-    expect(body).toContain('Nothing was searched for');
-    expect(await resourcesAt(`/events?${name}=${value}`)).toEqual([]);
-  });
+    for (const text of [
+      `role="alert">${said}`,
+      `value="${value}"`,
+      'value="site0001"',
+      'Nothing was searched for',
+    ])
+      expect(body).toContain(text);
+    expect(body).not.toContain('media:UUhbHm6C');
+  },
+);
 
-  /** What the last rejection says of a request with this token and body. */
-  async function rejected(token: string, body: string) {
-    const url = `http://127.0.0.1:${inspected.service.port}/webhooks/media`;
-    await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body });
-    return (await inspected.api('/rejections')).rejections[0];
-  }
-
-  const ALG_NONE = 'eyJhbGciOiJub25lIn0.e30.';
-  const FORGED = `eyJhbGciOiJIUzI1NiJ9.e30.${'A'.repeat(43)}`;
-
-  test.each([
-    ['no object', 'x', '[]', 'malformed_body', 'not a JSON object'],
-    ['no signature', ALG_NONE, '{"webhook_id":"w"}', 'not_hs256', 'never uses'],
-    ['no webhook', FORGED, '{"a":1}', 'no_secret', 'names no webhook'],
-  ])('the advice about a rejection is of what was wrong: %s', async (_, token, body, result, advice) => {
-    expect(await rejected(token, body)).toMatchObject({ result, advice: expect.stringContaining(advice) });
-  });
-});
-
-const hostileMembers = {
-  event: 'media_available',
-  webhook_id: WEBHOOK,
-  site_id: 'site0001',
-  media_id: 'm1',
-  event_time: '2026-01-01T00:00:00+00:00',
-};
-
-describe('text of strangers that turns around or hides', () => {
+describe('text of strangers that turns around, hides or is markup', () => {
   let inspected: Inspected;
   let id: string;
   beforeAll(async () => {
     inspected = await inspect({
       media_available() {
-        throw new Error(`broken ${SPOOF}`);
+        throw new Error(`broken ${HOSTILE}`);
       },
     });
-    const body = { ...hostileMembers, title: SPOOF };
+    const body = notification({ media_id: MARKUP, title: HOSTILE });
     await inspected.deliver(body);
-    await inspected.deliver({ ...body, event: `e${SPOOF}`, webhook_id: `w${SPOOF}` });
-    await inspected.deliver({ ...body, [SPOOF]: 1 }, 'another secret than the one that is stored');
+    await inspected.deliver({ ...body, event: `e${HOSTILE}`, webhook_id: `w${HOSTILE}` });
+    await inspected.deliver({ ...body, [HOSTILE]: 1 }, 'another secret than the one that is stored');
+    const channel = { channel_id: MARKUP, event: 'channel_active', site_id: MARKUP, media_id: undefined };
+    await inspected.deliver(notification(channel));
     await inspected.settled();
-    id = (await inspected.api('/events')).events[0].id;
+    id = (await inspected.api('/events?kind=media_available')).events[0].id;
   });
   afterAll(() => inspected.dispose());
 
@@ -328,6 +277,7 @@ describe('text of strangers that turns around or hides', () => {
     async (path) => {
       const page = await inspected.raw(path.replace('ID', id), { headers: { accept: 'text/html' } });
       expect([page.status, hostileIn(page.body)]).toEqual([200, []]);
+      expect(page.body).not.toContain('<script>run');
       if (!/problems|events|refused/.test(path)) return;
       expect(page.body).toContain('\\u202e');
       const apis = path === '/refused' ? ['/refusals', '/rejections', '/quarantine'] : [path];
@@ -338,27 +288,4 @@ describe('text of strangers that turns around or hides', () => {
       }
     },
   );
-});
-
-describe('long text of strangers', () => {
-  const start = inspectedForEachTest();
-  const LONG = 'q'.repeat(20_000);
-  const longestRun = (text: string) => Math.max(0, ...(text.match(/q+/g) ?? []).map((run) => run.length));
-
-  test('is cut to 210 characters in log, API and pages, when refused requests have it in kind, webhook and the names of members', async () => {
-    const inspected = await start();
-    for (const more of [
-      { [LONG]: 1 },
-      { ['q'.repeat(150)]: { [LONG]: 1 } },
-      { event: LONG },
-      { webhook_id: LONG },
-    ])
-      expect((await inspected.deliver({ ...hostileMembers, ...more }, 'forged')).status).toBe(401);
-    const { rejections } = await inspected.api('/rejections');
-    expect(rejections).toHaveLength(4);
-    const paths = ['/', '/refused', '/webhooks', '/api/refusals'];
-    const pages = await Promise.all(paths.map((path) => inspected.raw(path)));
-    const texts = [JSON.stringify(rejections), ...inspected.log.lines, ...pages.map((page) => page.body)];
-    expect(Math.max(...texts.map(longestRun))).toBeLessThanOrEqual(210);
-  });
 });

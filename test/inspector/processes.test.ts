@@ -92,16 +92,6 @@ onEachEngine('what is said of the processes', (stage) => {
     expect(away).toMatch(/ago; it had at work: .*site1\) .* blocks the event loop looks like this/);
   });
 
-  test('names first an event of the site of which most were lost, though another was lost last', async () => {
-    for (const [resource, siteId] of [['media:one'], ['media:two'], ['media:other', 'site2']]) {
-      await recorded(stage.store, notified(resource, 0, siteId ? { siteId } : {}));
-      await polled(stage.store, { owner: 'a' });
-      await stage.pass(2);
-    }
-    const [restarts] = await told(again(4));
-    expect(restarts).toMatch(/at work: (\S+) \(\S+, site site1\), .*site1\), .*site2\) .*--id \1 /);
-  });
-
   test('says which places an instance holds, and not which ones an earlier life of its name did', async () => {
     await recorded(stage.store, notified());
     await polled(stage.store, { owner: 'a' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { admitQuarantined } from '../../src/receiver/admissions.ts';
+import { admissionsOf } from '../../src/receiver/quarantine.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
 import { toVerified } from '../../src/store/verified.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
@@ -115,7 +115,7 @@ describe('a notification in quarantine', () => {
   test('stays, when the stored secret does not verify it, or is of another webhook', async () => {
     const { store, keyring, events } = await start({ secrets: { [WEBHOOK]: ['another'], other: [LATE] } });
     await keep(store, 3);
-    expect(await admitQuarantined(store, keyring)).toBe(0);
+    expect(await admissionsOf(store, keyring).admit()).toBe(0);
     expect(await store.quarantine.size()).toBe(3);
     expect(await events()).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe('a notification in quarantine', () => {
     const { store, keyring } = await start({ secrets: {}, env: { WEBHOOK_SECRET: SECRET } });
     for (let number = 0; number <= 500; number++) await keep(store, 2, `forged${number}`);
     await keep(store, 1, 'genuine', SECRET);
-    expect(await admitQuarantined(store, keyring)).toBe(1);
+    expect(await admissionsOf(store, keyring).admit()).toBe(1);
     expect(await store.quarantine.size({ webhook: 'genuine' })).toBe(0);
   });
 
@@ -149,7 +149,7 @@ describe('a notification in quarantine', () => {
     const { store, keyring, events } = await start({ secrets: { [WEBHOOK]: [LATE] } });
     await keep(store, 120);
     await keep(store, 2, 'without a secret');
-    expect(await admitQuarantined(store, keyring, WEBHOOK)).toBe(120);
+    expect(await admissionsOf(store, keyring).admit(WEBHOOK)).toBe(120);
     expect((await events()).map(({ deliveries }) => deliveries)).toEqual(Array(120).fill(1));
     expect(await store.quarantine.size()).toBe(2);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { forward, keyBytesOf, signatureOf } from '../../src/recipes/forward.ts';
-import { everyCrash, testReceiver } from '../../src/testing/index.ts';
+import { testReceiver } from '../../src/testing/index.ts';
 import { scripted } from '../provider/support.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -52,22 +52,6 @@ test.each([302, 400, 401, 410])('an answer of %s is the end of it', async (statu
     attempts: 1,
     lastError,
   });
-});
-
-test('the other system can tell a repeat by its id, wherever the process dies', async () => {
-  const { url, got } = await scripted([204]);
-  await everyCrash(
-    async (start) => {
-      got.length = 0;
-      const kit = await start({ handlers: forward({ url, secret: SECRET }) });
-      await kit.deliver('media_available');
-      await kit.deliver('media_deleted');
-    },
-    async (kit) => {
-      const ids = new Set(got.map(({ headers }) => headers['webhook-id']));
-      expect([...ids]).toEqual((await kit.events()).map(({ id }) => id));
-    },
-  );
 });
 
 test.each([

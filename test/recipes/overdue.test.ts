@@ -110,19 +110,6 @@ test('`unless` is asked when the time is over, and onOverdue may end as every ha
   ]);
 });
 
-test('a media that is late is told of by one event, wherever the process dies', async () => {
-  await matrix(
-    [CREATED],
-    async (start) => {
-      const ids = new Set<string>();
-      await start({ app: telling({ onOverdue: (_, ctx) => void ids.add(ctx.id) }).app });
-      return ids;
-    },
-    (_kit, ids) => expect(ids.size).toBe(1),
-    CRASHES,
-  );
-});
-
 test('a `within` that is no length of time is refused', () => {
   expect(() => telling({ within: 'soon' })).toThrow('overdue: soon is no length of time such as 30m');
 });

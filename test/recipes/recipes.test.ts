@@ -124,14 +124,6 @@ test('each is cancelled, when the media is deleted, wherever the process dies an
   );
 });
 
-test('it comes forward once, wherever the process dies', async () => {
-  await everyCrash(scheduling(['Out now: UUhbHm6C!'], 'media_available'), async (kit) => {
-    const [first, ...others] = await scheduled(kit);
-    assert.deepEqual(others, []);
-    assert.ok(Number(first?.[1]) <= LEAD_MS, `it is ${first?.[1]} ms ahead`);
-  });
-});
-
 test('a media that no status is about is skipped, and so is one whose status is out soon anyway', async () => {
   await using kit = await begin([], 'media_available');
   const lastError = expect.stringContaining('no scheduled status is about it');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { databaseForEachTest, testOfFiles } from '../support/engine.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
@@ -8,8 +8,8 @@ import { startProcess } from '../support/service-process.ts';
 import { size } from '../support/sizes.ts';
 
 const database = databaseForEachTest();
-const start = (handlers = 'slow') => {
-  const HANDLERS = join(import.meta.dirname, `handlers/${handlers}.ts`);
+const start = () => {
+  const HANDLERS = join(import.meta.dirname, 'handlers/slow.ts');
   return startProcess({ ...database().env, HANDLERS, WEBHOOK_SECRET: SECRET, SHUTDOWN_GRACE_MS: '3000' });
 };
 let sent = 0;
@@ -40,25 +40,4 @@ test('ends with 0, when SIGTERM comes under load, with every request answered an
   expect(await store.queue.count({ status: 'running' })).toBe(0);
   const [interrupted] = await eventsIn(store, { resource: 'media:media0' }, 1);
   expect(interrupted).toMatchObject({ status: 'pending', attempts: 0 });
-});
-
-// A file is locked as a whole.
-testOfFiles('names each event that it could not store, when the database is locked, with 1', async () => {
-  const service = await start('brief');
-  const ids: string[] = [];
-  for (let number = 0; number < 3; number++) {
-    const answer = await deliver(service.url, bodyOf(number));
-    ids.push(((await answer.json()) as { id: string }).id);
-  }
-  const begun = () => service.output().match(/"msg":"it begins"/g)?.length;
-  await eventually('all are at work', () => begun() === ids.length);
-  const goOn = await database().stall();
-  service.child.kill('SIGTERM');
-  expect(await service.exited).toBe(1);
-  await goOn();
-  const written = service.output().split('\n');
-  const lines = written.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-  const named = lines.filter(({ msg }) => msg.startsWith('cannot store a result before the stop'));
-  expect(named.map(({ event }) => event).toSorted()).toEqual(ids.toSorted());
-  expect(lines.at(-1).msg).toMatch(/^did not stop in order/);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { erase } from '../../src/store/erase.ts';
+import { erase } from '../../src/erasure.ts';
 import { erasedName } from '../../src/store/stored.ts';
 import { claimedOne, FAILED, HANDLED, notified, polled, recorded } from './desk.ts';
 import { onEachEngine } from './stages.ts';

@@ -52,32 +52,6 @@ onEachEngine('reminders', (stage) => {
     expect(await due(store)).toEqual([]);
   });
 
-  test('one of each name: set again, it is moved; forgotten, it does not come; a failed run changes nothing of it', async () => {
-    const { store } = stage;
-    await set(store, 'media:one', LATER, { ...LATER, name: 'other' });
-    const again = await set(store, 'media:one', { name: 'close', afterMs: 120_000 });
-    expect(again.reminders).toEqual(['close', 'other']);
-    await set(store, 'media:one', { name: 'other' });
-    await stage.pass(60_001);
-    expect(await due(store)).toEqual([]);
-    await stage.pass(60_001);
-    expect((await due(store)).map(({ body }) => body.data)).toEqual([null]);
-  });
-
-  test('what a reminder has become ends when it is forgotten or moved, under a pause or while it waits for a retry', async () => {
-    const { store } = stage;
-    await set(store, 'media:one', LATER, { name: 'other', afterMs: 60_001 });
-    await stage.pass(60_002);
-    const [first] = await due(store);
-    await store.queue.settle(present(first) as never, FAILED);
-    const [second] = await polled(store);
-    await store.queue.settle(present(second), HANDLED);
-    await set(store, 'media:one', { name: 'close' });
-    const { status, lastError } = present(await store.queue.event({ id: present(first).id }));
-    expect([status, lastError]).toEqual(['skipped', 'forgotten']);
-    expect(await store.queue.event({ id: present(second).id })).toMatchObject({ status: 'handled' });
-  });
-
   test('each run that sets a reminder for the same time sets another one: after a replay, after a retry, and of a later event', async () => {
     const { store } = stage;
     const close = { name: 'close', at: 1 };
@@ -112,36 +86,6 @@ onEachEngine('reminders', (stage) => {
     for (const claim of await polled(store, SEARCH)) await store.queue.settle(claim, leaving(LATER));
     await store.queue.removeSubscriber('search');
     expect(await stage.sql('SELECT * FROM reminders')).toEqual([]);
-  });
-
-  test('a schedule comes at its times, once; of those missed, the last; what waits of it is superseded', async () => {
-    const { store } = stage;
-    const other = await stage.another();
-    const list = [{ resource: 'schedule:digest', data: '{"every":3600000}' }];
-    await store.queue.schedule({ list });
-    await other.queue.schedule({ list: [{ resource: 'schedule:rest', data: '{"every":3600000}' }] });
-    await other.queue.schedule({ list });
-    const ticks = async (one: EventStore) => one.queue.comeDue({ schedules: list });
-    expect(await ticks(store)).toEqual([]);
-    await stage.pass(3_600_000);
-    expect([...(await ticks(store)), ...(await ticks(other))]).toEqual(['schedule:digest']);
-    await stage.pass(9_000_000);
-    if (stage.isPostgres) await stage.sql("UPDATE events SET id = 'earlier'"); // as its own clock stands still
-    expect(await ticks(other)).toEqual(['schedule:digest']);
-    const [tick, ...rest] = await polled(store);
-    expect(rest).toEqual([]);
-    expect(tick).toMatchObject({ kind: 'schedule:digest', origin: 'schedule', resource: 'schedule:digest' });
-    const { events } = await store.queue.search({
-      filter: { resource: 'schedule:digest' },
-      stretch: { limit: 9 },
-    });
-    expect(events.map(({ status, lastError }) => [status, lastError])).toEqual([
-      ['running', undefined],
-      ['skipped', 'superseded'],
-    ]);
-    await store.queue.schedule({ list: [{ resource: 'schedule:digest', data: '{"every":60000}' }] });
-    await stage.pass(9_000_000);
-    expect(await ticks(store)).toEqual([]); // another spec than this process has
   });
 
   test('a tick comes with the first step, behind more reminders than one step takes', async () => {

@@ -134,24 +134,6 @@ const SECRET = 'a-secret-that-nobody-else-may-read';
 const live = async (store: EventStore) =>
   (await store.secrets.live()).map(({ webhookId, secret }) => [webhookId, secret]);
 
-onEachEngine('the store', (stage) => {
-  test('tells that it can commit, and refuses everything once it is closed', async () => {
-    const one = await stage.another();
-    await one.queue.ping();
-    await one.queue.ping();
-    const [pings] = await stage.sql<{ value: string }>("SELECT value FROM meta WHERE name = 'pings'");
-    expect(pings?.value).toBe('2');
-    const outcome = one.quarantine.countLost({ n: 1 }).then(
-      () => 'done',
-      ({ code }) => code,
-    );
-    await Promise.all([one.close(), one.close()]);
-    expect(await outcome).toMatch(/^(done|STORE_UNAVAILABLE)$/); // nobody waits for ever
-    await expect(one.queue.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    await expect(one.reports.overview()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-  });
-});
-
 onEachEngine('secrets', (stage) => {
   test('are live side by side, oldest first, until they retire, and one that is stored again retires no more', async () => {
     const { store, clock } = stage;

@@ -12,14 +12,11 @@ export interface HeldRun {
 /** A handler whose runs wait for the test, whatever their signal says. */
 export class HeldHandler {
   readonly runs: HeldRun[] = [];
-  /** the most that ran at once */
-  atOnce = 0;
 
   readonly handle: Handler<unknown> = async (_event, ctx) => {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome | undefined>();
     const run = { ctx, end: resolve, fail: reject, isRunning: true };
     this.runs.push(run);
-    this.atOnce = Math.max(this.atOnce, this.running.length);
     try {
       return await promise;
     } finally {

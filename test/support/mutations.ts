@@ -155,13 +155,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     ],
     noticedBy: 'test/receiver/secrets.test.ts: from its first stored secret on',
   },
-  'nothing unverified: the quarantine admits only what the stored secret verifies': {
-    change: ['!verifyNotification(token, parseBody', 'true || !verifyNotification(token, parseBody'],
+  'nothing unverified: the quarantine admits only what a known secret verifies': {
+    change: ['return !refusal && (await', 'return (await'],
     noticedBy: 'test/receiver/quarantine.test.ts: stays, when the stored secret does not verify it',
-  },
-  'nothing unverified: an entry of the quarantine is admitted at once only by a secret that verifies it': {
-    change: ['if (!verifyNotification(entry', 'if (verifyNotification(entry'],
-    noticedBy: 'test/receiver/quarantine.test.ts: is kept, when no known secret explains its signature',
   },
   'nothing unverified: a sealed secret opens only in its row': {
     change: [
@@ -281,16 +277,16 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/testing/test-receiver.test.ts: a backlog of its limit',
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
-    change: ['(await this.#life.begun).dispatcher.look();', ''],
+    change: ['(await this.#life.begun).dispatcher.wake();\n      this.#life.clock', 'this.#life.clock'],
     noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
   },
   'tests of handlers: settled makes no tick': {
     change: ['isTicking: () => this.now() <= this.#ticksUntil', 'isTicking: () => true'],
     noticedBy: 'test/testing/reminders.test.ts: ticks come by advance',
   },
-  'tests of handlers: a subscriber that breaks a check is named, as it breaks it while the others wait': {
-    change: ['(this.#alone ?? subscriber) !== subscriber', 'false'],
-    noticedBy: 'test/testing/subscribers.test.ts: a mistake about order',
+  'tests of handlers: a failure in a history is one of each subscriber': {
+    change: ["act: (kit) => kit.failNext('all')", 'act: (kit) => kit.failNext()'],
+    noticedBy: 'test/testing/subscribers.test.ts: one subscriber that takes a failure',
   },
   'checks of recordings: a subscriber that is missing is a difference': {
     change: ['ends.has(id) || expects[name] ?', 'ends.has(id) ?'],
@@ -318,7 +314,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: a name of a step is used once in a run': {
     change: ['if (called.has(step)) throw new Error(calledTwice(step));', ''],
-    noticedBy: 'test/dispatch/once.test.ts: throws, when the step is under way or done',
+    noticedBy: 'test/dispatch/once.test.ts: the step is under way or done',
   },
   'a repeat can be told: a step is stored only under its lease (4)': {
     change: [
@@ -586,7 +582,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'told: what was skipped while another instance had its handler': {
     change: ['handledAt < seenAt + HEARD_MS', 'handledAt < startedAt'],
-    noticedBy: 'test/scenarios/different-handlers.test.ts: is told with its replay',
+    noticedBy: 'test/inspector/reminders.test.ts: was skipped for want of a handler',
   },
   'told: three crashes in a row are a loop, and two are not': {
     change: ['const LEAST_CRASHES = 3;', 'const LEAST_CRASHES = 2;'],

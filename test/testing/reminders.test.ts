@@ -112,22 +112,6 @@ test('ticks come by advance at their very moments, not by settled; of those miss
   expect(tick).toMatchObject({ status: 'handled', resource: 'schedule:digest' });
 });
 
-test('each subscriber has reminders of its own', async () => {
-  const came: string[] = [];
-  const handlers: Handlers = {
-    channel_idle: (_event, ctx) => ctx.remind('close', { after: MINUTE }),
-    reminder: (_event, ctx) => void came.push(ctx.subscriber),
-  };
-  await using kit = await testReceiver({
-    app: defineApp({ handlers, subscribers: { search: { handlers } } }),
-  });
-  await kit.deliver(...IDLE);
-  await kit.settled();
-  expect((await kit.reminders()).map(({ subscriber }) => subscriber).sort()).toEqual(['', 'search']);
-  await kit.advance('2m');
-  expect(came.sort()).toEqual(['', 'search']);
-});
-
 type Board = Map<string, string>;
 
 const isOlder = (ctx: { state: { get(name: string): unknown } }, time: string) =>
@@ -217,19 +201,6 @@ test('matrix finds what a reminder undoes that came due before the notification'
   expect(message).toMatch(
     /channel_idle.*\n.*kit.handled\(\);\n.*advance\('reminder'\);\n(.*kit.handled\(\);\n)?.*channel_active/,
   );
-});
-
-test('a reminder that is set again for ever ends a history after twenty', async () => {
-  const due: string[] = [];
-  const polling = (): Handlers => ({
-    channel_idle: (_event, ctx) => ctx.remind('poll', { after: MINUTE }),
-    reminder(_event, ctx) {
-      due.push('due');
-      ctx.remind('poll', { after: MINUTE });
-    },
-  });
-  await matrix([IDLE], boards(polling), () => {}, { most: 1, random: 0 });
-  expect(due).toHaveLength(20);
 });
 
 test('everyCrash kills the process at the settlement of reminders and ticks', async () => {

@@ -229,8 +229,8 @@ test('nothing goes on, once it is stopped, and a stop tells of each crash and fa
 });
 
 test.each([
-  [{}, 'what testReceiver is given has no object `handlers`'],
-  [{ handlers: { media_avaliable() {} } }, 'has a handler for media_avaliable, but the kinds are'],
+  [{}, 'what testReceiver is given must have either `handlers`, or an `app`'],
+  [{ handlers: { media_avaliable() {} } }, 'handlers: media_avaliable: handlers are functions'],
   [{ handlers: {}, settings: { RETRY_MAX_ATTEMPT: '1' } }, 'there is no setting RETRY_MAX_ATTEMPT'],
   [{ handlers: {}, settings: { LEASE_MS: 'long' } }, 'settings of testReceiver has 1 mistake'],
 ])('options that are mistaken, %j, are refused', async (options, message) => {
@@ -350,7 +350,7 @@ test('timers and dates of start go by the time of the test, those of handlers do
 test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
-  [{ handlers: {} }, 'has both `app` and `handlers`'],
+  [{ handlers: {} }, 'must have either `handlers`, or an `app`'],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },
     'the start of the app failed: Error: no shop',

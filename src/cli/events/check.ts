@@ -22,7 +22,7 @@ import type { TestReceiver } from '../../testing/test-receiver.ts';
 import { routeTimers } from '../../testing/virtual-timers.ts';
 import { watchLoop } from '../loop-watch.ts';
 import { configOf, probability, wholeNumber } from '../options.ts';
-import { line, onStderr, print, printJson, say } from '../output.ts';
+import { line, onStderr, printResult, say } from '../output.ts';
 import { loadingOnly } from '../with-handlers.ts';
 
 interface Flags extends Pick<Reshaping, 'shuffle' | 'duplicate' | 'seed'> {
@@ -48,7 +48,6 @@ export function addCheck(events: Command): void {
     .addOption(update.conflicts(['shuffle', 'duplicate', 'crash']))
     .option('--out <file>', 'with --update: write into this file instead')
     .option('--junit <file>', 'write the result as JUnit XML, which CI systems show')
-    .option('--json', 'print the result as JSON')
     .optionsGroup('Demand the same ends once more:')
     .option('--shuffle', 'in random order')
     .option('--duplicate <probability>', 'with events that come twice, with this probability', probability)
@@ -87,8 +86,8 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
   }
   const failed = cases.filter(({ failure }) => failure !== undefined);
   if (junit !== undefined) await writeFile(junit, expectations.junitOf(basename(file), cases));
-  if (json) await printJson({ events: events.length, differences: found, failed });
-  else for (const { failure = '' } of failed) await print(failure);
+  const told = failed.map(({ failure }) => `${failure}\n`).join('');
+  if (json || told) await printResult(json, { events: events.length, differences: found, failed }, told);
   const byStatus = Map.groupBy(ends.values(), ({ status }) => status);
   const counts = Array.from(byStatus, ([status, { length }]) => `${length} ${status}`);
   say(`${plural(ends.size, 'event')}: ${counts.join(', ')}`);
@@ -135,22 +134,15 @@ async function playOn(kit: TestReceiver, events: Events): Promise<void> {
   await kit.play(shown);
 }
 
-async function endsOn(options: CheckOptions, events: Events, onPoint = () => {}) {
+async function endsOn(options: CheckOptions, events: Events) {
   // Loaded only here: the other commands for events need no mock provider.
   const { TestReceiver } = await import('../../testing/test-receiver.ts');
-  await using kit = await TestReceiver.start(options, () => {
-    onPoint();
-    return false; // it does not die there
-  });
+  await using kit = await TestReceiver.start(options);
   await playOn(kit, events);
   return await kit.ends(); // before it stops
 }
 
-interface Played {
-  readonly events: Events;
-  readonly ends: expectations.Endings;
-  readonly options: CheckOptions;
-}
+type Played = Readonly<{ events: Events; ends: expectations.Endings; options: CheckOptions }>;
 
 /** Plays a recording in another way, and demands the ends that came when it was played as it is. */
 async function casesAgain({ events, ends, options }: Played, flags: Flags): Promise<expectations.Case[]> {
@@ -168,11 +160,10 @@ async function casesAgain({ events, ends, options }: Played, flags: Flags): Prom
       const isDead = end.status === 'dead' || came.get(event.id)?.status === 'dead';
       return { ...(isDead && { status: end.status }), ...atLast };
     });
-  let points = 0;
-  const found = differing(await endsOn(options, order, () => points++));
+  const found = differing(await endsOn(options, order));
   const again = expectations.casesOf(events, found, ', once more');
   if (found.length > 0 || !crash) return again;
-  say(`${plural(points, 'point')} at which the process can die: the recording is played once for each`);
+  say('the recording is played once for each point at which the process can die');
   const { playCrashes } = await import('../../testing/every-crash.ts');
   const scenario = async (start: Start) => playOn(await start(options), order);
   const check = async (kit: TestReceiver) => {

@@ -3,26 +3,21 @@ import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import { withDatabase } from '../../store/open.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
-import { configOf, FILTER_FLAGS, type FilterFlags, filterOf, waiting, withFilter } from '../options.ts';
-import { print, printJson, progress, say } from '../output.ts';
+import { configOf, FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
+import { printResult, progress, say } from '../output.ts';
 
 type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: true };
 
 const HELP = `
 Other events than dead and pending ones stay as they are, and so do those that a handler runs. A replay takes a dismissed event up again.
-The reminders that a dismissed event set are forgotten.
-
-Example:
-  npx hookkit events dismiss --status dead --error '*archive answered 404*' --reason 'the archive has dropped these media'`;
+The reminders that a dismissed event set are forgotten.`;
 
 export function addDismiss(events: Command): void {
   withFilter(events.command('dismiss'))
     .description('Dismiss events that are dead or pending: no handler runs for them any more.')
-    .addOption(waiting())
     .requiredOption('--reason <text>', 'why: lists show it in the place of the last error')
     .addOption(new Option('--all', 'dismiss all that are dead or pending').conflicts(FILTER_FLAGS))
     .option('--dry-run', 'only count the events')
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(dismiss);
 }
@@ -34,8 +29,8 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
     const filter = await bulkFilter(store, 'dismiss', filterOf(flags), flags.subscriber);
     if (dryRun) {
       const { dismissible } = await store.queue.tally(filter);
-      if (json) return printJson({ dry_run: true, dismissible });
-      return print(`${plural(dismissible, 'event')} would be dismissed`);
+      const text = `${plural(dismissible, 'event')} would be dismissed`;
+      return printResult(json, { dry_run: true, dismissible }, text);
     }
     const stage = progress('dismissed');
     let soFar = 0;
@@ -45,8 +40,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
     };
     const dismissing = store.queue.dismiss(filter, reason, { onStep });
     const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
-    if (json) return printJson({ dismissed, running });
-    await print(`${plural(dismissed, 'event')} dismissed`);
+    await printResult(json, { dismissed, running }, `${plural(dismissed, 'event')} dismissed`);
     if (running > 0) say(`${plural(running, 'more is', 'more are')} left out, as handlers run them`);
   });
 }

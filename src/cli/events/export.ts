@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { plural } from '../../base/text.ts';
-import { exportRecording, redactionKey, writeWholeFile } from '../../replay/export-recording.ts';
+import { type Export, exportRecording, redactionKey, writeWholeFile } from '../../replay/export-recording.ts';
 import { withReader } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { interruptible } from '../interruptible.ts';
@@ -28,11 +28,7 @@ async function exportEvents({ out, redact, redactKeyFile: keyFile, ...flags }: F
   const { exported, pruned } = await withReader(configOf(command), (store) =>
     interruptible('the recording is not complete', (signal) => {
       const how = { filter, redactKey, listener: onStderr, signal };
-      const exporting = async (write: (lines: string) => Promise<void>) => {
-        const written = await exportRecording(store, { ...how, write });
-        signal.throwIfAborted();
-        return written;
-      };
+      const exporting = (write: Export['write']) => exportRecording(store, { ...how, write });
       return toFile ? writeWholeFile(out, exporting) : exporting(writeOn);
     }),
   );

@@ -5,7 +5,7 @@ import type { StoredEvent, StoreReader } from '../../store/event-store.ts';
 import { withReader } from '../../store/open.ts';
 import { eventJson, iso, type reminderJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import * as options from '../options.ts';
-import { beginning, members, printJson, say, table, write } from '../output.ts';
+import { beginning, members, print, printResult, say, table } from '../output.ts';
 
 type Flags = options.FilterFlags & { limit: number; before?: string; json?: true };
 
@@ -13,23 +13,13 @@ export function addListAndShow(events: Command): void {
   options
     .withFilter(events.command('list'))
     .description('List events, the newest received first; of one media or channel, the newest that happened.')
-    .addOption(options.waiting())
     .option('--limit <number>', 'list at most so many', options.wholeNumber(1), 50)
-    .option(
-      '--before <event>',
-      'list the events behind this one in the list: the next page',
-      options.idOfEvent,
-    )
-    .option('--json', 'print a JSON object a line')
-    .addHelpText('after', '\nExample:\n  npx hookkit events list --kind channels --since 2h --status dead')
+    .option('--before <event>', 'list those behind this one in the list: the next page', options.idOfEvent)
     .action(list);
   events
     .command('show')
-    .description(
-      'Show one event with its payload, steps, all attempts, and the state and reminders of its media or channel.',
-    )
+    .description('Show one event with its payload, steps, attempts, and what its media or channel has left.')
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it', options.idOfEvent)
-    .option('--json', 'print a JSON object; its `history` has the attempts')
     .action(show);
 }
 
@@ -46,44 +36,38 @@ async function list({ limit, before, json, ...flags }: Flags, command: Command):
       after = page.next;
     } while (after !== undefined && found.length <= limit);
     const events = found.slice(0, limit);
-    if (json) await write(events.map((event) => `${JSON.stringify(eventJson(event))}\n`).join(''));
-    else if (events.length > 0) await write(eventTable(events));
-    else say('no events');
+    if (events.length === 0) say('no events');
+    else if (json) await print(events.map((event) => JSON.stringify(eventJson(event))).join('\n'));
+    else await print(eventTable(events));
     if (found.length > limit) say(`there are more: --before ${events.at(-1)?.id}`);
   });
 }
 
-const HEAD = ['id', 'event time', 'received', 'kind', 'resource'];
-const TAIL = ['status', 'attempts', 'last error'];
+const HEAD = ['id', 'event time', 'received', 'kind', 'resource', 'status', 'attempts', 'last error'];
 /** In characters, of an error. */
 const LONGEST = 100;
 
-/** Events as a table, a line an event. Their subscribers are a column if one of them has any. */
+/** Events as a table, a line an event. Their ids end with their subscribers. */
 export function eventTable(events: readonly StoredEvent[]): string {
-  const hasSubscribers = events.some(({ subscriber }) => subscriber !== '');
-  const whose = (name: string) => (hasSubscribers ? [name] : []);
   const second = (time: number) => `${iso(time).slice(0, 19)}Z`;
   const rows = events.map((event) => {
     const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;
     const time = eventTime === 0 ? '-' : second(eventTime);
     const note = body === undefined ? '(pruned)' : beginning(headlineOf(lastError ?? ''), LONGEST);
-    const what = [kind, resource, ...whose(options.nameOfSubscriber(event.subscriber))];
-    return [id, time, second(receivedAt), ...what, status, String(attempts), note];
+    return [id, time, second(receivedAt), kind, resource, status, String(attempts), note];
   });
-  return table([...HEAD, ...whose('subscriber'), ...TAIL], rows);
+  return table(HEAD, rows);
 }
 
 async function show(id: string, { json }: { json?: true }, command: Command): Promise<void> {
   await withReader(options.configOf(command), async (store) => {
     const event = (await wholeEventJson(store, id)) ?? unknownEvent(id);
-    if (json) return printJson(event);
     const { history, reminders, ...shown } = event;
     const origin = event.origin === 'notification' ? null : event.origin;
     const siblings = event.siblings.map(({ id, status }) => `${id}: ${status}`).join('\n') || null;
-    const subscriber = siblings && options.nameOfSubscriber(event.subscriber);
     const body = event.body === null ? '(pruned)' : JSON.stringify(JSON.parse(event.body), null, 2);
-    const text = members({ ...shown, origin, subscriber, siblings, body });
-    await write(`${text}${reminderTable(reminders)}\n${historyTable(history)}`);
+    const text = members({ ...shown, origin, subscriber: event.subscriber || null, siblings, body });
+    await printResult(json, event, `${text}${reminderTable(reminders)}\n${historyTable(history)}`);
   });
 }
 

@@ -6,7 +6,7 @@ import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
 import { configOf, type FilterFlags, filterOf, lengthOfTime, withFilter } from '../options.ts';
-import { print, printJson, progress } from '../output.ts';
+import { printResult, progress } from '../output.ts';
 
 type Flags = FilterFlags & { olderThan: number; dryRun?: true; json?: true };
 
@@ -23,7 +23,6 @@ export function addPrune(events: Command): void {
     .description('Prune events that were handled or skipped long ago: remove their bodies.')
     .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', lengthOfTime)
     .option('--dry-run', 'only count the events')
-    .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action(prune);
 }
@@ -44,8 +43,8 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Comm
       if (!dryRun) await pause(systemClock, PAUSE_MS);
     }
     stage[Symbol.dispose]();
-    if (json) return printJson({ pruned, dry_run: dryRun === true });
-    await print(`${plural(pruned, 'event')} ${dryRun ? 'would be pruned' : 'pruned'}`);
+    const text = `${plural(pruned, 'event')} ${dryRun ? 'would be pruned' : 'pruned'}`;
+    await printResult(json, { pruned, dry_run: dryRun === true }, text);
   });
 }
 

@@ -14,7 +14,7 @@ import { eventJson } from '../../store/queue/lists/event-json.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
-import { line, onStderr, print, printJson, say, table, write } from '../output.ts';
+import { line, onStderr, printResult, say, table } from '../output.ts';
 import { eventTable } from './list-and-show.ts';
 import { signingKeys } from './send.ts';
 
@@ -22,11 +22,7 @@ const HELP = `
 Without --to, the replay resets events to pending, and the server handles them again. With --to, it sends them as the provider does.
 Reminders and the ticks of schedules are left out, unless --kind or --id names them.
 --status pending alone means --waiting failed: what asked to come back comes by itself.
---expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.
-
-Examples:
-  npx hookkit events replay --kind channels --since 2026-11-19T12:00 --until 2026-11-19T18:00 --dry-run
-  npx hookkit events replay --to http://127.0.0.1:3000/webhooks/media --from production.ndjson --as-new`;
+--expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.`;
 
 type Switches = Partial<Record<'all' | 'dryRun' | 'json' | 'allowEmpty' | 'resetSteps' | 'run', true>>;
 
@@ -47,11 +43,9 @@ export function addReplay(events: Command): void {
   options
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
-    .addOption(options.waiting())
     .addOption(new Option('--all', 'replay all notifications').conflicts(options.FILTER_FLAGS))
     .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.lengthOfTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
-    .option('--json', 'print the result as JSON')
     .optionsGroup('To the handlers:')
     .option('--dry-run', 'only count the events and show the first few')
     .option('--reset-steps', 'forget the results of ctx.once, so that every step runs again')
@@ -122,15 +116,11 @@ interface Replay {
 
 async function showReset(store: StoreReader, { flags, filter }: Replay): Promise<void> {
   const { replayable, underWay, pruned, first } = await previewReset(store, filter);
-  if (flags.json) {
-    const counts = { replayable, under_way: underWay, pruned };
-    await printJson({ dry_run: true, ...counts, first: first.map(eventJson) });
-  } else {
-    await print(`${plural(replayable, 'event')} would be replayed, the first of them:`);
-    if (first.length > 0) await write(eventTable(first));
-    if (underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
-    if (pruned > 0) say(`${plural(pruned, 'more was', 'more were')} pruned, and cannot be replayed`);
-  }
+  const value = { dry_run: true, replayable, under_way: underWay, pruned, first: first.map(eventJson) };
+  const text = `${plural(replayable, 'event')} would be replayed, the first of them:`;
+  await printResult(flags.json, value, first.length > 0 ? `${text}\n${eventTable(first)}` : text);
+  if (underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
+  if (pruned > 0) say(`${plural(pruned, 'more was', 'more were')} pruned, and cannot be replayed`);
   if (replayable + underWay === 0) refuseNothing(flags, pruned);
 }
 
@@ -156,9 +146,9 @@ async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags)
   const { replayed, underWay, ends } = result;
   if (!ends && underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
   const waiting = underWay > 0 && { under_way: underWay };
-  if (json) return printJson({ replayed, ...waiting, ...Object.fromEntries(ends ?? []) });
-  if (ends) return write(countTable(['status', 'events'], ends));
-  await print(`${plural(replayed, 'event')} reset to pending: the server begins within two seconds`);
+  const reset = `${plural(replayed, 'event')} reset to pending: the server begins within two seconds`;
+  const text = ends ? countTable(['status', 'events'], ends) : reset;
+  await printResult(json, { replayed, ...waiting, ...Object.fromEntries(ends ?? []) }, text);
 }
 
 /** Sends events of the database, or of a recording, to a receiver. */
@@ -179,7 +169,7 @@ async function overHttp({ config, flags, filter }: Replay, to: URL): Promise<voi
     signal.throwIfAborted();
     if (counts.size === 0) refuseNothing(flags, pruned);
     if (pruned > 0) say(`left out, as pruned: ${plural(pruned, 'event')}`);
-    await (flags.json ? printJson(Object.fromEntries(counts)) : write(shown));
+    await printResult(flags.json, Object.fromEntries(counts), shown);
     if (unwanted > 0)
       throw new KitError('REPLAY_FAILED', `not answered with 200: ${plural(unwanted, 'notification')}`);
   });

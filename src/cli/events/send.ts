@@ -9,17 +9,11 @@ import type { Fault } from '../../replay/send-one.ts';
 import { hasDatabase, withDatabase } from '../../store/open.ts';
 import { readSecret } from '../input.ts';
 import { type BodyFlags, bodyOf, configOf, receiverUrl, withBody } from '../options.ts';
-import { line, members, printJson, write } from '../output.ts';
+import { line, members, printResult } from '../output.ts';
 
 type Flags = BodyFlags & { to?: URL; secretFile?: string; asIs?: true; fault?: Fault; json?: true };
 
 const FAULTS: readonly Fault[] = ['forged', 'alg-none', 'tampered', 'iat', 'oversized', 'truncated', 'slow'];
-
-const HELP = `
-Exits with 0 if the receiver took the notification, or with --fault refused it; with 2 if nothing was sent; else with 1.
-
-Example:
-  npx hookkit events send --kind media_available --media UUhbHm6C`;
 
 const WEBHOOK =
   'webhook_id, which decides about the secret (default: that of the body, or else the newest one with a stored secret)';
@@ -33,8 +27,7 @@ export function addSend(events: Command): void {
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
     .option('--as-is', 'with --body: send the file even if every receiver refuses it')
     .addOption(new Option('--fault <fault>', 'break the notification').choices(FAULTS))
-    .option('--json', 'print the sent body and the answer as JSON')
-    .addHelpText('after', HELP)
+    .addHelpText('after', '\nExits with 0 if the receiver took the notification, or with --fault refused it.')
     .action(send);
 }
 
@@ -61,7 +54,7 @@ async function send(flags: Flags, command: Command): Promise<void> {
   const { status = null } = answer;
   const answered = { outcome: wordOf(answer), status, answer: answer.status ? answer.body : null, ms };
   const whole = { ...answered, fault: fault ?? null, body: `${body}` };
-  await (json ? printJson(whole) : write(members(answered)));
+  await printResult(json, whole, members(answered));
   checkAnswer(answer, fault);
 }
 

@@ -39,7 +39,7 @@ function openApi(): object {
       title: 'webhook-receiver-kit inspector',
       version: '1',
       description:
-        'Times are ISO 8601 in UTC. Where ADMIN_TOKEN is set every route needs it as a Bearer token. ' +
+        'Answers are JSON: names as in notifications, times in ISO 8601 and UTC, null for what is absent. Where ADMIN_TOKEN is set every route needs it as a Bearer token. ' +
         'A JSON body may have the parameters, too. One that a route does not know, or that is given twice, is refused with 400.',
     },
     servers: [{ url: '..' }],
@@ -49,14 +49,10 @@ function openApi(): object {
   };
 }
 
-const RESPONSES = {
-  200: { description: 'JSON: names as in notifications, times in ISO 8601, null for what is absent' },
-  default: {
-    description:
-      '{"error": ...}: 400: the request has mistakes; 401: no token, or a wrong one; 403: the token only reads; ' +
-      '404: no such event; 409: not now; 429: too many wrong tokens; 503: the store is away',
-  },
-};
+const REFUSED =
+  '{"error": ...}: 400: the request has mistakes; 401: no token, or a wrong one; 403: the token only reads; ' +
+  '404: no such event; 409: not now; 429: too many wrong tokens; 503: the store is away';
+const RESPONSES = { 200: { description: 'done' }, default: { description: REFUSED } };
 
 const STREAM =
   'Server-sent events: `changes`, once a second at most, when something came in, was handled or refused, by any process; ' +

@@ -47,19 +47,15 @@ export function endpoint<I extends z.ZodObject = typeof nothing>(
   return { method, path, input: nothing, ...given };
 }
 
-/** Checks a request, and does what it asks for. */
+/** Checks a request, and does what it asks for. The log says who had something done, and what came of it. */
 export async function answerTo({ method, input, run }: Endpoint, inspected: Inspected, res: Response) {
   const { req } = res;
   const answer = await run(inspected, inputOf(input, req) as never, res);
-  if (method !== 'get') logDone(inspected.log, req, answer);
-  return answer;
-}
-
-/** Logs what somebody did with the API or a page: who asked for what, and what came of it. */
-export function logDone(log: AdminNeeds['log'], req: Request, answer: unknown): void {
+  if (method === 'get') return answer;
   const { ip: source, baseUrl, path, params, query, body } = req;
   const what = { path: `${baseUrl}${path}`, event: params.id, asked: { ...query, ...body }, answer };
-  log.info({ source, ...what }, 'done at the inspector');
+  inspected.log.info({ source, ...what }, 'done at the inspector');
+  return answer;
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { within } from '../../base/clock.ts';
 import { sourceOf } from '../../base/request-source.ts';
 import { plural } from '../../base/text.ts';
-import { admitWaiting } from '../../receiver/admissions.ts';
+import { admitWaiting } from '../../receiver/quarantine.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
@@ -17,12 +17,13 @@ import { webhooks } from './webhooks.ts';
 const oneEvent = z.object({ id: eventIdText });
 
 /** Why events are dismissed, or handling is paused. */
-export const reasonText = z.string().trim().min(1).max(500);
+const reasonText = z.string().trim().min(1).max(500);
 
 const bulkInput = z.object({
   ...filterShape,
   dry_run: flag.describe('only count'),
   all: flag.describe('must be true if no filter but `subscriber` is given'),
+  id: z.uuid().optional().describe('with that of the latest request, nothing begins again'),
 });
 
 const BULK = 'With very many, the answer comes before the end, with `more`. 409 while another is under way.';
@@ -32,7 +33,7 @@ const LONGEST_ANSWER_MS = 10_000;
 
 /** Does a verb for all events that match, or only counts them. */
 async function bulk(inspected: Inspected, given: z.output<typeof bulkInput> & Change) {
-  const { dry_run, all, verb, reason, reset_steps, ...filters } = given;
+  const { dry_run, all, id, verb, reason, reset_steps, ...filters } = given;
   const filter = await bulkFilter(inspected.store, verb, filterIn(filters), filters.subscriber);
   if (dry_run) {
     const { events, isAll } = await countFor(verb, inspected, filter);
@@ -42,7 +43,7 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput> & Ch
   if (!all && Object.values(which).every((value) => value === undefined))
     throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
-  const progress = verbs.start(filter, { verb, reason, reset_steps });
+  const progress = verbs.start(filter, { verb, reason, reset_steps }, id);
   await within(clock, LONGEST_ANSWER_MS, verbs.idle());
   const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: !isOver };

@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
 import type { EventFilter, Stretch } from '../../store/event-store.ts';
-import { eventJson, eventTimeOf, isoOrNull, wholeEventJson } from '../../store/queue/lists/event-json.ts';
+import { eventJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import { EVENT_ID, RESOURCE, STATUSES, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import type { Inspected } from './endpoint.ts';
@@ -61,30 +61,18 @@ export function filterIn(given: Filters): EventFilter {
   return { ...given, subscriber, kind: kind && (kindsMeant(kind) ?? kind) };
 }
 
-/** How many events of the same resource are shown on either side of one. */
-const NEIGHBOURS = 5;
-
 /** `next` is the `before` of the next page. A search that finds less than `limit` events may not have looked at all events yet. */
 export async function events({ store }: Inspected, filter: EventFilter, stretch: Stretch) {
   const found = await store.queue.search({ filter, stretch });
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
-/** One event with all that belongs to it, and the events around it. */
+/** One event with all that belongs to it, and up to five events of its resource on either side. */
 export async function event({ store }: Inspected, { id }: { readonly id: string }) {
   const [found, timeline] = await Promise.all([
     wholeEventJson(store, id),
-    store.queue.timeline({ id, each: NEIGHBOURS }),
+    store.queue.timeline({ id, each: 5 }),
   ]);
   if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
-  return {
-    ...found,
-    timeline: timeline.map((other) => ({
-      id: other.id,
-      kind: other.kind,
-      event_time: eventTimeOf(other),
-      handled_at: isoOrNull(other.handledAt),
-      status: other.status,
-    })),
-  };
+  return { ...found, timeline: timeline.map(eventJson) };
 }

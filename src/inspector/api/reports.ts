@@ -118,9 +118,6 @@ export async function quarantine({ store }: Inspected) {
       first_at: iso(firstAt),
       last_at: iso(lastAt),
     })),
-    newest: newest.map((entry) => {
-      const { id: _, ...json } = unprovenJson(entry);
-      return { ...json, body: cut(entry.body, LONGEST_BODY) };
-    }),
+    newest: newest.map((entry) => ({ ...unprovenJson(entry), body: cut(entry.body, LONGEST_BODY) })),
   };
 }

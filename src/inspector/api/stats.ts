@@ -1,4 +1,3 @@
-import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf, TOLD } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
@@ -18,8 +17,6 @@ export type Known = Awaited<ReturnType<typeof lookAt>>;
 /** What `last_10_minutes` is about. */
 export const RECENT_MS = 600_000;
 export const HOUR_MS = 3_600_000;
-/** A look waits so long for the secrets, whose table somebody may have locked. */
-const PATIENCE_MS = 3000;
 /** So long after its time a handler ignores `ctx.signal`. */
 const DEAF_MS = 10_000;
 /** So many events in a row from the future are no mistake of a sender. */
@@ -36,7 +33,7 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
  * store. `lastAt`: when the newest notification came. `failing`: events that wait after a failure. `held`: handlers past their time. `work`:
  * what instances have at work, or had when they ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can
- * be recorded. `secrets`: those stored, or why they cannot be read, undefined if that takes too long. `recent` is of the last 10 minutes,
+ * be recorded. `secrets`: those stored, or why they cannot be read. `recent` is of the last 10 minutes,
  * `latest` of the present one and the one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has
  * accepted some.
  */
@@ -51,7 +48,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     ticking: scheduleList({ store }),
     accepted: store.reports.newestOfWebhooks(),
     // They may be sealed under another key, or locked: the service goes on with those that it holds.
-    secrets: within(clock, PATIENCE_MS, store.secrets.all()).catch(messageOf),
+    secrets: store.secrets.all().catch(messageOf),
     problem: problemOfCommits(store, clock),
     hour: store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
     problems: overview.waiting > 0 ? store.queue.problems() : [],
@@ -242,12 +239,8 @@ async function skippedAmiss(store: EventStore, subscriber: string, all: readonly
   const lives = all.filter(runs(subscriber));
   const has = (slot: string) => (one: Instance) => one.kinds.includes(ofSubscriber(slot, subscriber));
   const living = lives.filter(({ state }) => state === 'live');
-  const slots = new Set(living.flatMap((one) => one.kinds));
-  const own = [...slots].filter((slot) => subscriberOf(slot) === subscriber);
-  const uneven = own.map((slot) => slot.replace(/@.*/, '')).filter((slot) => !lives.every(has(slot)));
-  if (uneven.length === 0) return [];
-  const sums = await store.reports.stats({ since: (living[0]?.now ?? 0) - HOUR_MS, by: 'kind' });
-  const kinds = uneven.filter((slot) => sums.some((sum) => sum.name === slot && sum.result === 'skipped'));
+  const own = living.flatMap((one) => one.kinds).filter((slot) => subscriberOf(slot) === subscriber);
+  const kinds = own.map((slot) => slot.replace(/@.*/, '')).filter((slot) => !lives.every(has(slot)));
   if (kinds.length === 0) return [];
   const kind = kinds.includes('unknown') ? undefined : kinds; // no list has those
   const filter = { subscriber, status: 'skipped', error: 'no handler for *', kind } as const;

@@ -30,11 +30,11 @@ export async function changeOne(parts: AdminNeeds, { id, ...wanted }: Change & {
   const event = await parts.store.queue.event({ id });
   if (!event) throw new RefusedError(404, 'there is no such event');
   const isReplay = wanted.verb === 'replay';
-  if (isReplay && event.body === undefined)
-    throw new RefusedError(409, 'its body was removed by retention: it cannot run again');
   const filter = await bulkFilter(parts.store, wanted.verb, { ids: [id] });
   const { events } = await change(parts, filter, wanted);
-  const why = isReplay ? 'it runs without a replay' : 'what is pending or dead can be dismissed';
+  const why = isReplay
+    ? 'it runs without a replay, or retention removed its body'
+    : 'what is pending or dead can be dismissed';
   if (events === 0) throw new RefusedError(409, `it is ${event.status} now: ${why}`);
   return isReplay ? { id, replayed: events } : { id, dismissed: events };
 }

@@ -70,6 +70,5 @@ export async function webhooks(inspected: Inspected) {
       left_out: leftOut.some((one) => one.id === id),
     };
   });
-  const fallback = config.WEBHOOK_SECRET !== undefined;
-  return { webhooks: shown, provider_unknown: unknown, fallback };
+  return { webhooks: shown, provider_unknown: unknown, fallback: config.WEBHOOK_SECRET !== undefined };
 }

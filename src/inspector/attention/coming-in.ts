@@ -23,17 +23,14 @@ export function comingIn(known: Known): Found {
   // Where clocks differ, nobody knows what came after what.
   const webhooks = clocksOff(known).length > 0 ? [] : webhooksLeftOut(known);
   // More webhooks that are refused have one cause, and one sentence.
-  const areMany = webhooks.length > MOST_TOLD;
-  const leftOut = areMany
-    ? [refusedTogether(webhooks, now)]
-    : webhooks.map((one) => ({ ...refusedTogether([one], now), of: one.id }));
+  const leftOut = webhooks.length > MOST_TOLD ? [webhooks] : webhooks.map((one) => [one]);
   const reasons = reasonsOf(refusals.filter(({ lastAt }) => lastAt > now - RECENT_MS));
   // What came from quarantine counts, too.
   const isAnyIn = recent.accepted + recent.duplicate > 0 || lastAt > now - RECENT_MS;
   // A proxy can be mended, and what else strangers send cannot.
   const advice = adviceOnRefused(reasons.includes('no_token') ? 'no_token' : reasons[0]);
   return [
-    ...leftOut,
+    ...leftOut.map((together) => refusedTogether(together, now)),
     webhooks.length === 0 &&
       recent.rejected > 0 &&
       (latest.rejected > 0 || !isAnyIn) && {
@@ -106,6 +103,7 @@ function refusedTogether(webhooks: ReturnType<typeof webhooksLeftOut>, now: numb
     'A forger who knows the id of a webhook, or has seen a notification, can cause this, too: look at the networks.';
   return {
     fault: 'webhook_refused',
+    ...(others.length === 0 && { of: id }),
     text: `Nothing of ${which} gets in: ${were(count)} and none accepted in the last ${duration(since(first, now))}: ${inWords(reasons)}`,
     advice: [...new Set(advice), forger].join(' '),
   };

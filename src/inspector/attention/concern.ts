@@ -13,12 +13,10 @@ export interface Concern {
   readonly advice: string;
   /** the page that shows more, from the root of the listener */
   readonly path: string;
-  /** what a button offers, and the page that does it */
-  readonly action?: { readonly label: string; readonly path: string };
 }
 
 /** Grave, and with the page of its subject, unless it says otherwise. */
-export type Sentence = Pick<Concern, 'fault' | 'of' | 'text' | 'advice' | 'action'> &
+export type Sentence = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'> &
   Partial<Pick<Concern, 'grave' | 'path'>> & { readonly since?: number | undefined };
 export type Found = readonly (Sentence | false)[];
 

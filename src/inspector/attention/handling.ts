@@ -59,7 +59,6 @@ function noHandler(known: Known, amiss: Known['amiss'][number]): Sentence {
   const { events, kind, kinds, since, subscriber } = amiss;
   const of = kind ? ofSubscriber(kind, subscriber) : subscriber;
   const more = { ...filterOf(known, subscriber), ...(kind && { kind }), ...(since && { since }) };
-  const path = eventsPath({ status: 'skipped', error: 'no handler for *', ...more });
   const flags = Object.entries(more).map(([name, value]) => ` --${name} ${value}`);
   const command = `npx hookkit events replay --status skipped --error 'no handler for *'${flags.join('')}`;
   return {
@@ -69,8 +68,7 @@ function noHandler(known: Known, amiss: Known['amiss'][number]): Sentence {
       `${amiss.hasMore ? 'At least ' : ''}${plural(events, 'event was', 'events were')} skipped, as instance ${amiss.lacking} ` +
       `has no handler${ofNamed(subscriber)} for ${kinds.join(', ')}, and ${amiss.having} has one`,
     advice: `Give all instances the same handlers, and replay the events: \`${command}\`.`,
-    path,
-    action: { label: 'Replay them', path: path.replace('events', 'events/replay') },
+    path: eventsPath({ status: 'skipped', error: 'no handler for *', ...more }),
   };
 }
 

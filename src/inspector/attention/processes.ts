@@ -68,8 +68,7 @@ export function processes(known: Known): Found {
     !Array.isArray(secrets) &&
       disk.flaw?.fault !== 'key_gone' && {
         fault: 'secrets_unreadable',
-        grave: secrets !== undefined,
-        text: `The stored secrets cannot be read: ${secrets ?? 'that takes more than three seconds'}`,
+        text: `The stored secrets cannot be read: ${secrets}`,
         advice: 'Processes go on with those that they hold. `npx hookkit doctor` says more.',
         path: 'webhooks',
       },

@@ -3,15 +3,13 @@ import express, { type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { kindNames } from '../../notification/kinds.ts';
 import { alike } from '../../store/queue/lists/problems.ts';
-import { bulkFilter, toReplay } from '../../store/queue/lists/search.ts';
+import { toReplay } from '../../store/queue/lists/search.ts';
 import { STATUSES, WAITING } from '../../store/stored.ts';
-import { answerTo, flag, type Inspected, inputOf, logDone, parsed } from '../api/endpoint.ts';
-import { ENDPOINTS, reasonText } from '../api/endpoints.ts';
+import { answerTo, type Inspected, parsed } from '../api/endpoint.ts';
+import { ENDPOINTS } from '../api/endpoints.ts';
 import { event, eventIdText, events, filterIn, filterShape } from '../api/events.ts';
-import * as reports from '../api/reports.ts';
-import { scheduleList } from '../api/stats.ts';
+import { series } from '../api/stats.ts';
 import { countFor, type Verb } from '../api/verbs.ts';
-import { webhooks } from '../api/webhooks.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { type Page, type Render, rootOf, textsOf } from './render.ts';
@@ -34,13 +32,12 @@ export function pagesRouter(inspected: Inspected, render: Render): Router {
   };
   for (const [path, page] of Object.entries(PAGES)) router.get(path, show(path, page));
   if (isDev) router.route('/send').all(form, show('/send', sendPage));
-  for (const verb of ['replay', 'dismiss'] as const)
-    router.post(`/events/${verb}`, form, changeMany(inspected, verb));
-  // Forms ask endpoints, too, and the page that has the form comes again.
+  // Forms ask endpoints, too, and the page that has the form comes again; that of a verb for many events then says how far it is.
   for (const endpoint of ENDPOINTS.filter(({ method }) => method !== 'get'))
     router.post(endpoint.path, form, async (req, res) => {
       await answerTo(endpoint, inspected, res);
-      res.redirect(303, req.get('Referer') ?? rootOf(req));
+      const page = req.query.id ? req.url.slice(req.path.length) : req.get('Referer');
+      res.redirect(303, page ?? rootOf(req));
     });
   return router;
 }
@@ -98,7 +95,6 @@ const eventPage: Page = async (inspected, req) => {
 };
 
 const bulkQuery = z.object({ ...filterShape, id: z.uuid().optional() });
-const bulkForm = bulkQuery.extend({ id: z.uuid(), reset_steps: flag, reason: reasonText.optional() });
 
 /** Shows how many events a verb would change, before it begins; or the progress of one that has begun. */
 function bulkPage(verb: Verb): Page {
@@ -110,43 +106,33 @@ function bulkPage(verb: Verb): Page {
     const shown = { verb, title: verb === 'replay' ? 'Replay' : 'Dismiss', given, back: eventsPath(texts) };
     if (id !== undefined) return { view: 'progress', ...shown, progress: inspected.verbs.progress(id) };
     // The id makes one of a button that is pressed twice.
-    const counted = await countFor(verb, inspected, meant);
-    return { view: 'bulk', ...shown, ...counted, id: randomUUID() };
+    return { view: 'bulk', ...shown, ...(await countFor(verb, inspected, meant)), id: randomUUID() };
   };
 }
 
-/** Begins what `bulkPage` has shown, and leads to its progress. */
-function changeMany(inspected: Inspected, verb: Verb): RequestHandler {
-  return async (req, res) => {
-    const { id, reset_steps, reason, ...filters } = inputOf(bulkForm, req);
-    const filter = await bulkFilter(inspected.store, verb, filterIn(filters), filters.subscriber);
-    inspected.verbs.start(filter, { verb, reset_steps, reason }, id);
-    logDone(inspected.log, req, { id });
-    const query = new URLSearchParams({ ...textsOf(req.body, filterNames), id });
-    res.redirect(303, `${rootOf(req)}events/${verb}?${query}`);
+/** What routes of the API answer to the query of the page, together. */
+function answersOf(...paths: readonly string[]): Page {
+  const asked = ENDPOINTS.filter(({ method, path }) => method === 'get' && paths.includes(path));
+  return async (inspected, { query }, res) => {
+    const answers = asked.map(({ input, run }) => run(inspected, parsed(input, query) as never, res));
+    return Object.assign({ query }, ...(await Promise.all(answers)));
   };
 }
 
 const PAGES: Readonly<Record<string, Page>> = {
-  '/': async (inspected) => ({ stats: await stats(inspected), webhookPath: inspected.config.WEBHOOK_PATH }),
+  '/': async (inspected) => {
+    const { WEBHOOK_PATH: webhookPath } = inspected.config;
+    return { stats: await stats(inspected), series: await series(inspected), webhookPath };
+  },
   '/events': eventsPage,
   '/events/replay': bulkPage('replay'),
   '/events/dismiss': bulkPage('dismiss'),
   '/events/:id': eventPage,
-  '/channels': async (inspected, { query }) => {
-    const asked = parsed(reports.channelsQuery, query);
-    return { state: asked.state, ...(await reports.channelList(inspected, asked)) };
-  },
-  '/problems': reports.problemList,
-  '/reminders': async (inspected, { query }) => ({
-    ...(await reports.reminderList(inspected, parsed(reports.remindersQuery, query))),
-    ...(await scheduleList(inspected)),
-  }),
-  '/refused': async (inspected) => ({
-    ...(await reports.refusals(inspected)),
-    kept: await reports.quarantine(inspected),
-  }),
-  '/webhooks': webhooks,
+  '/channels': answersOf('/channels'),
+  '/problems': answersOf('/problems'),
+  '/reminders': answersOf('/reminders', '/schedules'),
+  '/refused': answersOf('/refusals', '/quarantine'),
+  '/webhooks': answersOf('/webhooks'),
 };
 /** Loaded when it is asked for: no start waits for what only developers use. */
 const sendPage: Page = async (...given) => (await import('./send-page.ts')).sendPage(...given);

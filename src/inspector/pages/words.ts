@@ -27,6 +27,16 @@ export function size(bytes: number): string {
   return mib < 1024 ? `${mib.toFixed(mib < 10 ? 1 : 0)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;
 }
 
+/** The points of a line in a plot 61 wide and 1 high: a step for each minute, the last one on the right; nothing where there was none. */
+export function pointsOf(minutes: readonly (number | null)[], most: number): string {
+  const left = 61 - minutes.length;
+  const steps = minutes.map((value, at) => {
+    const y = 1 - (value ?? 0) / (most || 1);
+    return value === null ? '' : `${left + at},${y} ${left + at + 1},${y}`;
+  });
+  return steps.join(' ');
+}
+
 /** The name of a kind, also of none. */
 export function kindName(kind: string): string {
   return kind || '(no kind)';

@@ -2,12 +2,13 @@ import { randomInt } from 'node:crypto';
 import type pg from 'pg';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError } from '../../base/errors.ts';
+import { findingsOf } from '../../base/finding.ts';
 import { columnOf, type Db, memberOf, one, type Params, postgres, rowOf } from '../dialect.ts';
-import { type DatabaseSize, type Engine, type Flaw, type StoreOptions, unavailable } from '../engine.ts';
+import type { Checks, DatabaseSize, Engine, Flaw, Raw, StoreOptions, StoreSettings } from '../engine.ts';
+import { judged, unavailable, unusable } from '../engine.ts';
 import { type Operate, operationsOf } from '../operations.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
-import { codeOf, isConflict, isTrouble, reasonOf } from './reasons.ts';
-import { direct, Servers } from './servers.ts';
+import { codeOf, direct, isConflict, isTrouble, nameOf, reasonOf, Servers } from './servers.ts';
 
 /** How many rows one statement takes: of more, the planner would go another way. */
 const MOST_ROWS = 128;
@@ -32,7 +33,8 @@ const MIGRATING = `BEGIN; ${SETTINGS}; SET LOCAL lock_timeout = '60s'; SELECT pg
 const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** Opens a PostgreSQL database, and brings its schema up to date. @throws KitError STORE_UNUSABLE or CONFIG_INVALID */
-export async function openPostgres(options: StoreOptions): Promise<Engine> {
+export async function openEngine(options: StoreOptions): Promise<Engine> {
+  if (!options.SECRETS_KEY && !options.readOnly) throw new KitError('CONFIG_INVALID', NO_KEY);
   const servers = new Servers(options.DATABASE_URL, options.DATABASE_POOL);
   const operations: Readonly<Record<string, Operate>> = operationsOf(postgres);
   const start = () => inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, options));
@@ -57,6 +59,7 @@ export async function openPostgres(options: StoreOptions): Promise<Engine> {
     return work.finally(() => underWay.delete(work));
   };
   return {
+    keySource: options.SECRETS_KEY ?? '', // what only reads needs none
     write: (name, input) => transact(WRITING, operations[name], { ...input, now: options.clock.now() }),
     read: (name, input) => transact(READING, operations[name], input),
     busy: () => servers.busy(),
@@ -75,9 +78,8 @@ async function sizeOf(db: Db): Promise<DatabaseSize> {
 }
 
 /** A session `a` of the server, for people: `PID 123 (psql, idle in transaction)`; and what ends it. */
-export const SESSION =
-  "concat('PID ', a.pid, ' (', concat_ws(', ', nullif(application_name, ''), state), ')')";
-export const END = "concat('end it, as its role or a superuser: SELECT pg_terminate_backend(', a.pid, ')')";
+const SESSION = "concat('PID ', a.pid, ' (', concat_ws(', ', nullif(application_name, ''), state), ')')";
+const END = "concat('end it, as its role or a superuser: SELECT pg_terminate_backend(', a.pid, ')')";
 
 const OPEN = `SELECT 'open_transaction' AS fault, concat('A transaction of ', ${SESSION}, ' has been open for ',
     (extract(epoch FROM now() - xact_start) / 60)::int, ' min') AS text,
@@ -92,13 +94,13 @@ export async function openTransaction(db: Db, longest = '5 min'): Promise<Flaw |
 }
 
 /** Closes servers again that cannot be used. @param name the database, for people. @throws KitError STORE_UNUSABLE */
-export async function opening(servers: Servers, name: string, work: () => Promise<void>): Promise<void> {
+async function opening(servers: Servers, name: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (cause) {
     await servers.close();
     if (cause instanceof KitError) throw cause;
-    throw new KitError('STORE_UNUSABLE', `cannot open ${name}: ${reasonOf(cause)}`, { cause });
+    throw unusable(`cannot open ${name}: ${reasonOf(cause)}`, cause);
   }
 }
 
@@ -188,7 +190,7 @@ const NAME = 'the database of DATABASE_URL';
 async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreOptions): Promise<void> {
   const version = await versionOf(db);
   if (version === VERSION) return; // starting beside others waits for nobody
-  if (version === 0 && mustExist) throw new KitError('STORE_UNUSABLE', NOTHING);
+  if (version === 0 && mustExist) throw unusable(NOTHING);
   refuseVersion(NAME, version, readOnly ? VERSION : 0);
   // On another connection: this one would remember that there were no tables, while it waits for a process that makes them.
   await inTransaction(servers, MIGRATING, async (own) => {
@@ -203,7 +205,7 @@ async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreO
   });
 }
 
-export const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', $version), ('shape', '${SHAPE}')
+const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', $version), ('shape', '${SHAPE}')
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
 /** Lanes come and go: they have room in their pages, and are vacuumed early. */
@@ -214,10 +216,93 @@ const tuned = (table: string, scale: number) =>
 const VERSIONS = "SELECT name, value FROM hookkit.meta WHERE name IN ('version', 'shape')";
 
 /** The version of the schema; 0 without one. */
-export async function versionOf(db: Db): Promise<number> {
+async function versionOf(db: Db): Promise<number> {
   const [there] = await db.all<{ meta: string | null }>("SELECT to_regclass('hookkit.meta')::text AS meta");
   if (!there?.meta) return 0;
   const rows = await db.all<{ name: string; value: string }>(VERSIONS);
   const stored = (name: string) => Number(rows.find((row) => row.name === name)?.value ?? 0);
   return stored('version') === VERSION && stored('shape') !== SHAPE ? BEFORE_1_0 : stored('version');
+}
+
+const BEGIN = 'BEGIN; SET LOCAL search_path = hookkit; SET LOCAL jit = off';
+
+/** Opens a database for a move. @throws KitError STORE_UNUSABLE if other programs of the kit are connected */
+export async function openRaw(url: string): Promise<Raw> {
+  const servers = new Servers(url, 1, 'hookkit move');
+  const name = nameOf(url);
+  const transact: Raw['transact'] = (work) => inTransaction(servers, BEGIN, work);
+  await opening(servers, name, async () => {
+    // A connection that was just closed is still seen for a moment.
+    for (let look = 1; (await transact((db) => db.all(OTHERS))).length > 0; look++) {
+      if (look === 20) throw unusable(`other programs use ${name}: end them`);
+      await pause(systemClock, 250);
+    }
+  });
+  return {
+    isPostgres: true,
+    transact,
+    version: () => transact(versionOf),
+    setVersion: (version) => transact(async (db) => void (await db.all(SET_VERSION, { version }))),
+    [Symbol.asyncDispose]: () => servers.close(),
+  };
+}
+
+const OTHERS = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND application_name LIKE 'hookkit%'`;
+
+const NO_KEY =
+  'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: give it that of the others, or make the first one with "openssl rand -base64 32"';
+
+const OLDEST_SERVER = 140_000;
+/** Locks of tables that keep others from writing, but for those of a moment. */
+const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relname, ': ', ${END}) AS problem
+  FROM pg_locks l JOIN pg_class c ON c.oid = relation JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE granted AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    AND relnamespace = to_regnamespace('hookkit')
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND coalesce(xact_start < now() - interval '1 s', true) ORDER BY xact_start LIMIT 1`;
+
+const SERVER =
+  'SELECT json_object_agg(name, setting) AS settings, pg_is_in_recovery() AS standby FROM pg_settings';
+
+/** The doctor's checks of a PostgreSQL server: whether it keeps what it commits, and can go on doing so. */
+export async function* check({ DATABASE_URL, SECRETS_KEY }: StoreSettings): Checks {
+  try {
+    await using servers = new Servers(DATABASE_URL, 1);
+    const { settings, standby, version, open } = await inTransaction(servers, 'BEGIN READ ONLY', look);
+    const { fsync, full_page_writes: pages, synchronous_commit: commit } = settings;
+    yield judged('server', `PostgreSQL ${settings.server_version}`, [
+      [Number(settings.server_version_num) < OLDEST_SERVER, 'FAIL', 'upgrade it to 14 or newer'],
+      [standby, 'FAIL', 'a standby takes no writes: name the primary in DATABASE_URL'],
+      [settings.server_encoding !== 'UTF8', 'FAIL', 'make a database that is encoded in UTF8'],
+    ]);
+    refuseVersion('it', version);
+    const schema = judged('database', `schema version ${version}`, [
+      [version === 0, 'warn', 'the first start makes its tables; if there were some, check DATABASE_URL'],
+      [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
+    ]);
+    yield schema;
+    yield judged('durability', `fsync ${fsync}, full_page_writes ${pages}, synchronous_commit ${commit}`, [
+      [fsync !== 'on', 'FAIL', 'an acknowledged event can be lost; set fsync = on'],
+      [commit === 'off', 'FAIL', 'an acknowledged event can be lost; set synchronous_commit = on'],
+      [pages !== 'on', 'warn', 'set full_page_writes = on, unless the disk writes pages of 8 KiB whole'],
+    ]);
+    yield judged('vacuum', `autovacuum ${settings.autovacuum}`, [
+      [settings.autovacuum !== 'on', 'FAIL', 'claims become slower with each event; set autovacuum = on'],
+      [open !== undefined, 'warn', `${open?.text}. ${open?.advice}`],
+    ]);
+    if (!SECRETS_KEY)
+      yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
+    return schema.result === 'ok' && !standby && SECRETS_KEY !== undefined;
+  } catch (error) {
+    yield findingsOf('database').fail(`cannot check ${NAME}: ${reasonOf(error)}`);
+    return false;
+  }
+}
+
+async function look(db: Db) {
+  const [lock] = await db.all<{ problem: string }>(LOCKS);
+  if (lock) throw new KitError('STORE_UNAVAILABLE', lock.problem);
+  const server = await one<{ settings: Record<string, string>; standby: boolean }>(db, SERVER);
+  return { ...server, version: await versionOf(db), open: await openTransaction(db) };
 }

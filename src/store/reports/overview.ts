@@ -78,6 +78,18 @@ const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
 export const newestOfWebhooks = (db: Db) =>
   db.all<{ webhookId: string; receivedAt: number }>(newestByWebhook);
 
+const gaps = `SELECT minute, minute - lag(minute, 1, CAST($since AS bigint)) OVER (ORDER BY minute) AS gap
+  FROM (SELECT DISTINCT minute FROM stats WHERE minute >= $since AND result IN ('accepted', 'duplicate')) m`;
+const silence = `SELECT max(minute) AS last_at, max(gap) AS longest_ms,
+  (SELECT received_at FROM events ORDER BY seq LIMIT 1) AS first_at FROM (${gaps}) g`;
+
+/**
+ * The last minute since a time in which a notification came, and the longest time without one before it; undefined if none has come. `firstAt`:
+ * when the first event of all was received.
+ */
+export const silenceSince = (db: Db, time: { readonly since: number }) =>
+  one<Partial<Record<'lastAt' | 'longestMs' | 'firstAt', number>>>(db, silence, time);
+
 export async function overview(db: Db): Promise<Overview> {
   const { paused, ...row } = await one<OverviewRow>(db, atAGlance);
   const subscribers: Record<string, Work> = {};

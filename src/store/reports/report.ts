@@ -3,7 +3,7 @@ import { inOrder } from '../queue/lanes.ts';
 import { auditOperations, changes } from './audit.ts';
 import { channels } from './channels.ts';
 import { lastPass } from './last-pass.ts';
-import { newestOfWebhooks, overview } from './overview.ts';
+import { newestOfWebhooks, overview, silenceSince } from './overview.ts';
 
 /** How often a process came to a result in a minute. */
 export interface Stat {
@@ -195,6 +195,7 @@ export function reportReads(d: Dialect) {
   return {
     overview,
     newestOfWebhooks,
+    silenceSince,
     channels,
     changes,
     lastPass,

@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import { dirname } from 'node:path';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, type Dialect, insert } from '../dialect.ts';
-import { type Calls, callsOf, type Engine, type StoreOptions } from '../engine.ts';
+import { type Calls, callsOf, type Engine, type KeySource, type StoreOptions, unusable } from '../engine.ts';
 import type { WebhookSecret } from '../stored.ts';
-import { adoptNextKey, type KeySource, keysAt, makeKey, nextKeyPathOf } from './key-file.ts';
 
 export type Secrets = Awaited<ReturnType<typeof openSecrets>>;
 
@@ -14,9 +15,9 @@ const WRONG_KEY =
  * The webhooks' secrets, sealed. Where another process seals them under a new key in the key file, the vault goes on with that one.
  * @throws KitError STORE_UNUSABLE if the key is missing, or does not open the secrets
  */
-export async function openSecrets(engine: Engine, given: KeySource, { clock, withoutKey }: StoreOptions) {
+export async function openSecrets(engine: Engine, { clock, withoutKey }: StoreOptions) {
   const calls = { ...callsOf(secretReads, engine.read), ...callsOf(secretOperations, engine.write) };
-  let source = given;
+  let source = engine.keySource;
   if ((await calls.keyCheck()) === undefined)
     await calls.addKey({ key: typeof source === 'string' ? makeKey(source) : source });
   let key = withoutKey ? Buffer.alloc(32) : await keyInUse(calls, source);
@@ -59,27 +60,23 @@ export async function openSecrets(engine: Engine, given: KeySource, { clock, wit
      * Seals all secrets under another key, in one commit, and returns how many. Other processes go on with the new key if it is in the key
      * file. Nothing of the former key's is left in a SQLite file. A new key is stored before it is used, and adopted afterwards: if the process ends in between,
      * one of the two opens the database.
-     * @param newKey 32 bytes, if the key is given from outside; without it, a new key replaces the one in the key file
-     * @throws KitError INPUT_INVALID if a key is given although the key is in a file, or the other way round
+     * @param newKey 32 bytes, if the key is given from outside, and only then; without it, a new key replaces the one in the key file
      */
     async rekey(newKey?: Buffer): Promise<number> {
-      const path = typeof source === 'string' ? source : undefined;
-      if ((newKey === undefined) === (path === undefined))
-        throw new KitError('INPUT_INVALID', 'a new key must be given if SECRETS_KEY is, and only then');
+      const path = typeof source === 'string' ? source : '';
       // Before the new key is there: once another process has changed the key since, that one may be in no file any more.
       await all();
-      const next = newKey ?? makeKey(nextKeyPathOf(path ?? ''), path);
+      const next = newKey ?? makeKey(nextKeyPathOf(path), path);
       const sealed = await withKey((own) => calls.rekey({ key: own, next }));
-      if (path === undefined) source = next;
-      else adoptNextKey(path);
-      key = next;
+      source = newKey ?? source;
+      key = await keyInUse(calls, source);
       await engine.compact();
       return sealed;
     },
   };
 }
 
-/** The key that opens the secrets. If a crash kept that key from its place, this adopts it. */
+/** The key that opens the secrets. If that is the next one, of a rekey or of a crash during one, it is put into its place. */
 async function keyInUse(calls: Calls<ReturnType<typeof secretReads>>, source: KeySource): Promise<Buffer> {
   // Twice: another process may change the key between a look at the file and one at the database.
   for (let look = 1; look <= 2; look++) {
@@ -89,7 +86,7 @@ async function keyInUse(calls: Calls<ReturnType<typeof secretReads>>, source: Ke
     if (typeof source === 'string' && key && key !== keys[0]) adoptNextKey(source);
     if (key) return key;
   }
-  throw new KitError('STORE_UNUSABLE', WRONG_KEY);
+  throw unusable(WRONG_KEY);
 }
 
 /** A key of 32 bytes. Where the database has another one, nothing is done and the result is undefined. */
@@ -152,10 +149,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** A secret as it is stored. The seal covers the other members too, but for `createdAt`. */
-interface SealedRow extends Omit<WebhookSecret, 'secret'> {
-  readonly fingerprint: string;
-  readonly sealed: string;
-}
+type SealedRow = Omit<WebhookSecret, 'secret'> & Readonly<Record<'fingerprint' | 'sealed', string>>;
 
 /** A sealed secret opens only in its own row, and only while its retirement is unchanged. */
 const purposeOf = ({ webhookId, fingerprint, retireAt }: Omit<SealedRow, 'sealed'>) =>
@@ -187,5 +181,68 @@ function unsealed(key: Uint8Array, row: SealedRow): WebhookSecret[] {
     return [{ ...row, secret: Buffer.concat([decipher.update(text), decipher.final()]).toString() }];
   } catch {
     return []; // what does not authenticate says no more than that
+  }
+}
+
+/** The path of the key file of a SQLite database, which only its owner may read. */
+export const keyPathOf = (path: string) => `${path}.key`;
+/** Where the next key is: one that a process wrote for a rekey, and did not adopt yet, or never will. */
+const nextKeyPathOf = (path: string) => `${path}.next`;
+
+/** The key in a file, then the next one if there is one. @throws KitError STORE_UNUSABLE if the file is missing, or one has no key */
+function keysAt(path: string): readonly [key: Buffer, ...next: Buffer[]] {
+  const next = readKey(nextKeyPathOf(path)); // first, as it may take the other's place meanwhile
+  const key = readKey(path);
+  if (key) return next ? [key, next] : [key];
+  throw unusable(`secrets are sealed, but ${path} is missing: restore the key file or set SECRETS_KEY`);
+}
+
+/** The key in a file; undefined without the file. */
+function readKey(path: string): Buffer | undefined {
+  let text: string;
+  try {
+    text = fs.readFileSync(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw unusable(`the key file ${path} cannot be read: check its owner and mode`, cause);
+  }
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length === 32) return key;
+  throw unusable(`${path} does not hold a key (32 bytes in base64): restore the right file`);
+}
+
+/**
+ * The key in a file, a new one if there is none. It is written to another file and linked into place: neither a crash nor a second process
+ * leaves half a key or two.
+ * @param former the key file whose owner and group are to read this one, too, whoever makes it: the service runs as one of them
+ */
+function makeKey(path: string, former?: string): Buffer {
+  const draft = `${path}.${randomBytes(4).toString('hex')}`;
+  try {
+    fs.writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true });
+    if (former !== undefined) {
+      const { uid, gid, mode } = fs.statSync(former);
+      fs.chownSync(draft, uid, gid);
+      fs.chmodSync(draft, mode & 0o640);
+    }
+    fs.linkSync(draft, path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw unusable(`cannot write the key file ${path} (${messageOf(cause)}): run this as its owner`, cause);
+  } finally {
+    fs.rmSync(draft, { force: true });
+  }
+  const folder = fs.openSync(dirname(path), 'r');
+  fs.fsyncSync(folder); // its name is on disk, too
+  fs.closeSync(folder);
+  return keysAt(path)[0];
+}
+
+/** Puts the next key into the place of the key. */
+function adoptNextKey(path: string): void {
+  try {
+    fs.renameSync(nextKeyPathOf(path), path);
+  } catch (error) {
+    if (fs.existsSync(nextKeyPathOf(path))) throw error; // else another process that needed the key has moved it
   }
 }

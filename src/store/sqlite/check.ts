@@ -3,11 +3,11 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { messageOf } from '../../base/errors.ts';
 import { type Finding, findingsOf } from '../../base/finding.ts';
-import { type Checks, type DatabaseSize, type Flaw, judged } from '../engine.ts';
-import { VERSION, versionProblem } from '../schema.ts';
-import { keyPathOf } from '../secrets/key-file.ts';
+import { type Checks, type DatabaseSize, type Flaw, judged, type StoreSettings } from '../engine.ts';
+import { refuseVersion, VERSION } from '../schema.ts';
+import { keyPathOf } from '../secrets/vault.ts';
 import { versionOf } from './connection.ts';
-import { advised, isThere, refuseLoss } from './file.ts';
+import { advised, isThere, pathOf, refuseLoss } from './file.ts';
 
 const MIB = 1024 * 1024;
 /** Below SCARCE the next backlog may fill the disk; below TOO_LITTLE it is as good as full. */
@@ -44,7 +44,8 @@ export function sizeOf(path: string, secretsKey?: Buffer): DatabaseSize {
 }
 
 /** The doctor's checks of a SQLite database before it is opened: disk, database, key file. */
-export async function* checkSqlite(path: string, secretsKey: Buffer | undefined): Checks {
+export async function* check({ DATABASE_URL, SECRETS_KEY: secretsKey }: StoreSettings): Checks {
+  const path = pathOf(DATABASE_URL);
   yield looked('disk', () => checkDisk(path));
   const database = looked('database', () => checkDatabase(path));
   yield database;
@@ -98,15 +99,12 @@ function checkDatabase(path: string): Finding {
   const db = new Database(path);
   try {
     const version = versionOf(db);
+    refuseVersion(path, version);
     const condition = db.pragma('quick_check(1)', { simple: true });
-    const problem = versionProblem(path, version);
-    if (condition === 'ok' && problem === undefined) db.exec('BEGIN IMMEDIATE; ROLLBACK'); // others may hold the lock
-    const mode = modeOf(path);
+    if (condition === 'ok') db.exec('BEGIN IMMEDIATE; ROLLBACK'); // others may hold the lock
     return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
-      [problem !== undefined, 'FAIL', problem],
       [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
       [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
-      [(mode & 0o007) > 0, 'FAIL', `everybody may read it (mode ${mode.toString(8)}): chmod 600 ${path}`],
     ]);
   } finally {
     db.close();
@@ -124,11 +122,9 @@ function checkKeyFile(database: string): Finding {
     const gone = isThere(database) && statSync(database).size > 0 && flawOf(database, undefined);
     return gone ? fail(`${gone.text}. ${gone.advice}`) : skipped(`${path} is made with the first database`);
   }
-  const mode = modeOf(path);
+  const mode = statSync(path).mode & 0o777;
   return judged('key', `${path}, mode ${mode.toString(8)}`, [
     [(mode & 0o007) > 0, 'FAIL', `every user may read it: chmod 600 ${path}`],
     [(mode & 0o070) > 0, 'warn', GROUP_READS],
   ]);
 }
-
-const modeOf = (path: string) => statSync(path).mode & 0o777;

@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { moduleUrl } from '../../base/program.ts';
-import { sqlitePathOf } from '../../base/url.ts';
-import { type Engine, type StoreOptions, type StoreSettings, unavailable } from '../engine.ts';
+import { type Engine, type StoreOptions, unavailable, unusable } from '../engine.ts';
 import { gathered } from '../gathered.ts';
-import { keyPathOf } from '../secrets/key-file.ts';
-import { checkSqlite, sizeOf } from './check.ts';
-import { type Connection, connectionOn, type Mode, type Request, type Said } from './connection.ts';
-import { IN_MEMORY, refuseMissing, unusable } from './file.ts';
-import { compact, openExclusively } from './maintenance.ts';
+import { keyPathOf } from '../secrets/vault.ts';
+import { sizeOf } from './check.ts';
+import { type Connection, connectionOn, type Mode, opened, type Request, type Said } from './connection.ts';
+import { IN_MEMORY, pathOf, refuseMissing } from './file.ts';
+
+export { check } from './check.ts';
+export { openRaw } from './connection.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openEngine(options: StoreOptions): Promise<Engine> {
@@ -21,11 +22,17 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
   const writer = await open(readOnly ? 'read' : 'write');
   const reader = isInMemory || readOnly ? writer : await open('read');
   return {
+    keySource: SECRETS_KEY ?? (isInMemory ? Buffer.alloc(32) : keyPathOf(path)),
     write: (name, input) => writer.request(name, { ...input, now: clock.now() }),
     read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
     busy: writer.busy,
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path, SECRETS_KEY)),
-    compact: async () => compact(path),
+    async compact() {
+      opened(path, 'write', (db) => {
+        db.exec('VACUUM');
+        db.pragma('wal_checkpoint(TRUNCATE)'); // it is gone from the log, too
+      }).close();
+    },
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.
       if (reader !== writer) await reader.close();
@@ -65,9 +72,7 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
     workerData: { path, mode },
   });
   let answer = Promise.withResolvers<Said>();
-  thread.on('message', ({ said }: { readonly said?: Said }) => {
-    if (said) answer.resolve(said); // under `hookkit dev`, threads also tell of the files that they load
-  });
+  thread.on('message', (said: Said) => answer.resolve(said));
   const { failed: why } = await answer.promise;
   if (why !== undefined) throw unusable(why);
   const { eventLoopUtilization: load } = thread.performance;
@@ -86,13 +91,3 @@ async function onThread(path: string, mode: Mode): Promise<Connection> {
     close: () => thread.terminate(), // which closes its database
   };
 }
-
-const pathOf = (url: string) => sqlitePathOf(url) ?? '';
-
-export const keySourceOf = (url: string) =>
-  pathOf(url) === IN_MEMORY ? Buffer.alloc(32) : keyPathOf(pathOf(url));
-
-export const check = ({ DATABASE_URL, SECRETS_KEY }: StoreSettings) =>
-  checkSqlite(pathOf(DATABASE_URL), SECRETS_KEY);
-
-export const openRaw = (url: string) => openExclusively(pathOf(url));

@@ -1,10 +1,14 @@
 import fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { KitError, messageOf } from '../../base/errors.ts';
-import { keyPathOf } from '../secrets/key-file.ts';
+import { messageOf } from '../../base/errors.ts';
+import { sqlitePathOf } from '../../base/url.ts';
+import { unusable } from '../engine.ts';
+import { keyPathOf } from '../secrets/vault.ts';
 
 /** The database that keeps nothing, for tests of handlers. */
 export const IN_MEMORY = ':memory:';
+
+export const pathOf = (url: string) => sqlitePathOf(url) ?? '';
 
 /**
  * Whether the file of a SQLite database is there.
@@ -31,9 +35,6 @@ export function refuseMissing(path: string): void {
   const advice = 'run this where the server runs, or name the right one (DATABASE_URL)';
   throw unusable(`there is no database at ${path}: ${advice}`);
 }
-
-export const unusable = (message: string, cause?: unknown) =>
-  new KitError('STORE_UNUSABLE', message, { cause });
 
 export const replaced = (path: string, by = '') =>
   `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again; if it is gone, stop nothing yet: the process has it open, and docs/operating.md (Back up and restore) says how to copy it`;
@@ -90,22 +91,18 @@ export function closeToOthers(path: string): void {
 }
 
 /** Advice for the user, by how a message of SQLite begins. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    /^(unable to open database file|attempt to write a readonly database)/,
+const ADVICE: Readonly<Record<string, string>> = {
+  'unable to open database file|attempt to write a readonly database':
     'its directory must exist, and this user must be allowed to write to the directory, to the file, and to its -wal, -shm and -journal files',
-  ],
-  [
-    /^database (schema |table )?is locked/,
+  'database (schema |table )?is locked':
     'other programs use it, and fuser lists them: wait for them, or end them',
-  ],
-  [/^database or disk is full/, 'make room on its disk'],
-  [/^EACCES|^EROFS/, 'this user may not write to it: correct its owner and mode'],
-  [/^file is .*not a database|malformed/, 'restore a backup, or set another path in DATABASE_URL'],
-];
+  'database or disk is full': 'make room on its disk',
+  'EACCES|EROFS': 'this user may not write to it: correct its owner and mode',
+  'file is .*not a database|.*malformed': 'restore a backup, or set another path in DATABASE_URL',
+};
 
 /** A message of SQLite, with what the user can do about it where that is known. */
 export function advised(message: string): string {
-  const [, advice] = ADVICE.find(([said]) => said.test(message)) ?? [];
+  const [, advice] = Object.entries(ADVICE).find(([said]) => new RegExp(`^(${said})`).test(message)) ?? [];
   return advice === undefined ? message : `${message} (${advice})`;
 }

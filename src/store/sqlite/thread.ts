@@ -4,7 +4,7 @@ import { messageOf } from '../../base/errors.ts';
 import { connectionOn, type Mode, type Request, type Said } from './connection.ts';
 
 const { path, mode } = workerData as { readonly path: string; readonly mode: Mode };
-const say = (said: Said) => parentPort?.postMessage({ said });
+const say = (said: Said) => parentPort?.postMessage(said);
 try {
   const { run } = connectionOn(path, mode);
   say({});

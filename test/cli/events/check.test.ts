@@ -120,14 +120,6 @@ test('asks for --update, when no line expects anything, and for a file, when a H
   expect(desk().lines('made.ndjson')).toMatchObject([{ webhook_id: 'w1', expect: { status: 'skipped' } }]);
 });
 
-test('names the event and the place, when a handler never comes out of a loop, with 1', async () => {
-  const { code, stderr } = await check(recording(MEDIA), ['--update'], 'loop');
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringMatching(/media_deleted, event \S+\n {4}at media_deleted .*pages.ts:\d+/),
-  ]);
-});
-
 test('demands the same ends of repeats, another order and crashes, and tells what breaks', async () => {
   const ON_OFF = ['channel_active', 'channel_idle'];
   const boards = recording([...ON_OFF, ...ON_OFF.map((kind) => `${kind} of c2`)]);
@@ -140,7 +132,7 @@ test('demands the same ends of repeats, another order and crashes, and tells wha
   const board = recording([...ON_OFF, 'track_created']);
   expect(await check(board, ['--duplicate', '1'])).toMatchObject({ code: 0 });
   const { code, stdout, stderr } = await check(board, ['--crash', 'every']);
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/\n\d+ points at which the process can die/)]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('each point at which the process can die')]);
   expect(stdout).toMatch(/^a crash after claim track_created breaks the check/);
   expect(stdout).toContain(
     'expected  {"status":"handled"}\n  came      {"status":"dead","reason":"it has run before"}',
@@ -190,15 +182,12 @@ test('keeps an end for each subscriber, and tells whose differs, is missing or i
   ]);
 });
 
-/** Checks a recording with handlers that look at the time, wait and never end, beside a system that answers late, or never. */
-async function checkByTime(file: string, args: readonly string[], { isSilent = false } = {}) {
-  const { url: SYSTEM_URL } = await scripted((response) => {
-    if (!isSilent) setTimeout(() => response.end('yes'), 300);
-  });
-  const limits = isSilent ? { HANDLER_TIMEOUT_MS: '1000' } : {};
-  const env = { HANDLERS: join(import.meta.dirname, '../handlers/by-time.ts'), SYSTEM_URL, ...limits };
-  const { code, stdout, stderr } = await desk().events(['check', file, ...args], { env });
-  return { code, told: stdout.split(/^(?=line)/m), stderr };
+/** Checks a recording with handlers that look at the time, wait and never end, beside a system that answers late. */
+async function checkByTime(file: string, args: readonly string[]) {
+  const { url: SYSTEM_URL } = await scripted((response) => void setTimeout(() => response.end('yes'), 300));
+  const env = { HANDLERS: join(import.meta.dirname, '../handlers/by-time.ts'), SYSTEM_URL };
+  const { code, stdout } = await desk().events(['check', file, ...args], { env });
+  return { code, told: stdout.split(/^(?=line)/m) };
 }
 
 test('shows handlers the time of the recording, and has them wait for it, while other systems take real time', async () => {
@@ -233,17 +222,6 @@ test('fails the line of each handler that never ends, also in a step, and checks
   const xml = readFileSync(junit, 'utf8');
   expect(xml).toContain('tests="4" failures="3"');
   expect(xml).toContain('name="line 4: channel_created of channel:c1"></testcase>');
-});
-
-test('writes nothing, when told to update, for a handler that waits for a silent system without end', async () => {
-  const file = recording(['media_deleted']);
-  const before = readFileSync(file, 'utf8');
-  const { code, stderr } = await checkByTime(file, ['--update'], { isSilent: true });
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringContaining(`1 handler never ended: ${file} is not written`),
-  ]);
-  expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
 test('has reminders and ticks come in the gaps, expects what becomes of reminders, and settles where one comes again and again', async () => {

@@ -163,7 +163,7 @@ test('keeps a day as a check that fails once an end differs, when done as writte
   for (const event of events) await host.service.store.queue.record(verified({ event, channel_id: 'c1' }));
   await qa.type(listen.replace('--json', '--limit 5 --json'));
   for (const command of [update, check, again, cut]) await qa.type(command);
-  expect((await qa.type(crash)).stderr).toContain('points at which the process can die');
+  expect((await qa.type(crash)).stderr).toContain('each point at which the process can die');
   const day = file('day.ndjson').replace('"expect":{"status":"handled"', '"expect":{"status":"skipped"');
   writeFileSync(join(qa.directory, 'day.ndjson'), day);
   expect((await qa.type(check, { code: 1 })).stdout).toMatch(/^line 1: .*\n {2}expected {2}/);

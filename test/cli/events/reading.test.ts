@@ -67,20 +67,6 @@ describe('export', () => {
     return readdirSync(directory).filter((name) => name.endsWith('.draft'));
   }
 
-  test('writes every event in the order in which they came, when more than a page of them is exported', async () => {
-    await desk().fill(450);
-    const { code, stdout, stderr } = await desk().events(['export']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const lines = ndjson(stdout);
-    expect(lines).toHaveLength(450);
-    const ids = { media_id: 'media449', webhook_id: 'webhook1', site_id: 'site0001' };
-    const { body } = verified({ at: Date.UTC(2026, 0, 1) + 449_000, ...ids });
-    const received_at = '2026-01-01T00:07:29.250Z';
-    expect(lines[449]).toEqual({ v: 1, body, received_at, webhook_id: 'webhook1' });
-    const times = lines.map((line) => line.received_at);
-    expect(times).toEqual(times.toSorted());
-  });
-
   /** Bodies so large that a busy machine sees the export at work. */
   const ENLARGE = {
     sqlite: `UPDATE events SET body = json_set(body, '$.x', hex(zeroblob(20000)))`,

@@ -3,33 +3,10 @@ import { doSteps, HANDLED, settleAll } from '../../support/claiming.ts';
 import { deskForEachTest, SECRET } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
 import { tokenOf } from '../../support/hs256.ts';
-import { present } from '../../support/only.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { recordedLine } from '../../support/recorded-lines.ts';
-import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
-
-test('changes nothing, when run dry, and shows how many it would be and the first few', async () => {
-  await desk().fill(8);
-  const store = await desk().store();
-  await store.queue.prune({
-    before: Date.now() + 1,
-    limit: 1,
-    among: [present((await eventsIn(store, {}, 8)).at(-1)).seq],
-  });
-  await store.queue.record(verified({ media_id: 'waiting', at: Date.UTC(2026, 1) }));
-  const { code, stdout, stderr } = await desk().events(['replay', '--dry-run']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^7 events would be replayed, the first of them:\n/);
-  expect(stdout.match(/media:media00\d/g)).toEqual([1, 2, 3, 4, 5].map((number) => `media:media00${number}`));
-  expect(stderr).toBe(
-    '1 more is pending or running, and will be handled anyway\n1 more was pruned, and cannot be replayed\n',
-  );
-  expect(await store.queue.count({ status: 'handled' })).toBe(8);
-  const json = JSON.parse((await desk().events(['replay', '--dry-run', '--json'])).stdout);
-  expect(json).toMatchObject({ dry_run: true, replayable: 7, under_way: 1, pruned: 1 });
-});
 
 test('nothing to replay is an error, unless that is allowed', async () => {
   await desk().fill(1);

@@ -27,7 +27,6 @@ export const app = defineApp({
       clearTimeout(timer);
       ctx.state.set('answer', await answer.text());
     },
-    media_deleted: async () => void (await fetch(process.env.SYSTEM_URL ?? '')),
     channel_active: never,
     channel_idle() {},
   },

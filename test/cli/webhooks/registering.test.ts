@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../../src/base/clock.ts';
 import { MockProvider } from '../../../src/mock/index.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
-import { retireSecrets } from '../../../src/rotation/create-and-delete.ts';
 import { createCommand, type Installation, install, SITE } from '../../support/installation.ts';
 import { handOn } from '../../support/provider-proxy.ts';
 import { startCli } from '../../support/run-cli.ts';
@@ -58,12 +56,6 @@ test('deletes a webhook and lets its secret verify for the grace time, when it i
   expect(await here.json(['webhooks', 'show', id])).toMatchObject(shown);
 });
 
-test('show ends with 1, when there is no such webhook', async () => {
-  const { code, stdout, stderr } = await here.cli(['webhooks', 'show', 'unknown0']);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^hookkit: .*(no webhook unknown0|not_found)/);
-});
-
 test('stores no secret that begins with mock-, when other machines reach the receiver: neither an imported nor a created one', async () => {
   const seeded = await MockProvider.start({ port: 0, seed: 1 });
   const imported = (env: Readonly<Record<string, string>>) =>
@@ -104,36 +96,6 @@ test.each([
   const run = await here.cli(['webhooks', 'import', '--id', 'hook0001'], { stdin });
   expect(run).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(why) });
   expect(run.stderr).not.toMatch(/words|a-secret/);
-});
-
-const env = { WEBHOOK_SECRET: 'a-secret-for-all-of-them-0123456789' };
-
-/** A webhook whose only stored secret verifies nothing any more. */
-async function webhookOfRetired(): Promise<string> {
-  const { id } = here.foreignWebhook(URL);
-  const store = await here.openStore();
-  await store.secrets.add(id, 'a-secret-that-is-stored-0123456789');
-  await retireSecrets(store, { id, at: systemClock.now() });
-  await store.close();
-  return id;
-}
-
-test.each(['delete', 'rotate'])('%s says whether WEBHOOK_SECRET verifies for the webhook', async (verb) => {
-  const { id: neverStored } = here.foreignWebhook(URL);
-  const still = await here.cli(['webhooks', verb, neverStored], { env });
-  expect(still).toMatchObject({ code: 0, stdout: expect.stringContaining('secret was never stored') });
-  expect(still.stderr).toContain(`WEBHOOK_SECRET still verifies for ${neverStored}`);
-  const nothing = await here.cli(['webhooks', verb, await webhookOfRetired()], { env });
-  expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('verifies nothing any more') });
-  expect(nothing.stderr).not.toContain('WEBHOOK_SECRET');
-});
-
-test('signs nothing with WEBHOOK_SECRET, when the secret of the webhook was retired, and says what to do, with 2', async () => {
-  const id = await webhookOfRetired();
-  const send = ['events', 'send', '--kind', 'media_created', '--media', 'm', '--to', 'http://127.0.0.1:9/'];
-  const { code, stderr } = await here.cli([...send, '--webhook', id], { env });
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/no live secret for webhook \w+: /);
 });
 
 test('create deletes the webhook again, when its secret cannot be stored, and ends with 1', async () => {

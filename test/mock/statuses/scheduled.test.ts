@@ -166,11 +166,4 @@ describe('a scheduled status', () => {
     expect((await change({ scheduled_at: at(99 * DAY) })).body.error).toBe(`Validation failed: ${total}`);
     expect((await change({})).status).toBe(200);
   });
-
-  test('is forgotten, when the API is reset, and ids begin again', async () => {
-    api.reset();
-    await api.clock.advance(2 * DAY);
-    expect([(await api.get(LIST)).body, await published()]).toEqual([[], []]);
-    expect(await api.schedule(3 * DAY)).toBe('1');
-  });
 });

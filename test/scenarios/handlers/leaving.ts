@@ -33,8 +33,6 @@ export const handlers = defineHandlers({
       case 'shared':
         shared = new Error('left in what is shared');
         return undefined;
-      case 'held':
-        return new Promise(() => {});
       case 'exit':
         return process.exit(0);
       case 'blocking':

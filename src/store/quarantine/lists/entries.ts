@@ -13,11 +13,7 @@ export interface QuarantinePage {
 }
 
 /** How many bytes the entries of a network or webhook take in quarantine; without both, of all. */
-export interface Share {
-  readonly network?: string | undefined;
-  readonly webhookId?: string | undefined;
-  bytes: number;
-}
+type Share = Partial<Record<'network' | 'webhookId', string>> & { bytes: number };
 
 /** A webhook that entries of the quarantine name. */
 export type WaitingWebhook = Pick<Quarantined, 'webhookId'> &

@@ -1,5 +1,5 @@
-import { type Clock, pause } from '../base/clock.ts';
-import type { EventFilter, EventStore } from './event-store.ts';
+import { type Clock, pause } from './base/clock.ts';
+import type { EventFilter, EventStore } from './store/event-store.ts';
 
 /** What is erased: a resource, as `media:ID`, or a site. */
 export type Erasure = Pick<EventFilter, 'resource' | 'site'>;
