@@ -827,4 +827,53 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: [`(event.origin === 'schedule' && app.schedule?.[body.name]) || {}`, '{}'],
     noticedBy: 'test/dispatch/schedules.test.ts: a time of its own to end in',
   },
+  // What never came.
+  'reconciling: an event of a minute before is what was expected': {
+    change: ['eventTime: eventTime - SAME_MS', 'eventTime'],
+    noticedBy: 'test/reconcile/pass.test.ts: takes an event for what was expected',
+  },
+  'reconciling: an event of another kind is not': {
+    change: [` AND kind = \${expected.kind} AND \${which} LIMIT`, ` AND \${which} LIMIT`],
+    noticedBy: 'test/reconcile/pass.test.ts: takes an event for what was expected',
+  },
+  'reconciling: what is too young may be on its way': {
+    change: ['eventTime <= beganAt - afterMs', 'eventTime <= beganAt'],
+    noticedBy: 'test/reconcile/pass.test.ts: takes an event for what was expected',
+  },
+  'reconciling: what was erased stays erased': {
+    change: [`IN (\${expected.resource}, \${expected.erased})`, `IN (\${expected.resource})`],
+    noticedBy: 'test/reconcile/pass.test.ts: leaves what was erased',
+  },
+  'reconciling: of more than `most`, none is recorded': {
+    change: ['!isTrial && absent <= most', '!isTrial'],
+    noticedBy: 'test/reconcile/pass.test.ts: records exactly `most`',
+  },
+  'reconciling: one that is listed twice counts once': {
+    change: ['if (kept.has(one.id)) continue;', ''],
+    noticedBy: 'test/reconcile/pass.test.ts: records exactly `most`',
+  },
+  'reconciling: what comes while a pass goes on is not recorded': {
+    change: ['await missingOf(store, list.slice(at, at + STEP))', 'list.slice(at, at + STEP)'],
+    noticedBy: 'test/reconcile/pass.test.ts: records nothing that has come, while it went on',
+  },
+  'reconciling: a pass ends with its signal': {
+    change: ['signal.throwIfAborted();\n    count +=', 'count +='],
+    noticedBy: 'test/reconcile/pass.test.ts: ends, when its signal is aborted',
+  },
+  'reconciling: the first notification afterwards names the event, and no other does': {
+    change: ["p.origin = 'reconciled' AND (SELECT 1 FROM", "p.origin = 'reconciled' AND (SELECT NULL FROM"],
+    noticedBy: 'test/reconcile/pass.test.ts: has the first notification',
+  },
+  'reconciling: a pass that was not whole is no time to begin at': {
+    change: ['wholeAt: pass.isRecorded ? beganAt', 'wholeAt: beganAt > 0 ? beganAt'],
+    noticedBy: 'test/reconcile/reconcile.test.ts: each pass goes back',
+  },
+  'reconciling: before the first whole pass, none looks less far back than the first': {
+    change: ['? last?.since : last.wholeAt', '? undefined : last.wholeAt'],
+    noticedBy: 'test/reconcile/reconcile.test.ts: of more than `most`',
+  },
+  'reconciling: what is recorded has the members of its kind alone': {
+    change: ['const body = { event, ...Object', 'const body = { ...given, event, ...Object'],
+    noticedBy: 'test/reconcile/reconcile.test.ts: has the members of its kind alone',
+  },
 };
