@@ -2,9 +2,10 @@ import { isDate } from 'node:util/types';
 import { wholeSeconds } from '../base/duration.ts';
 import { shown } from '../base/thrown.ts';
 import type { ExpectedNotification } from '../dispatch/handler.ts';
+import type { JsonObject } from '../notification/json.ts';
 import { isKind, KINDS } from '../notification/kinds.ts';
-import { eventTimeOf, problemIn } from '../notification/payload.ts';
-import type { EventStore, Pass, VerifiedNotification } from '../store/event-store.ts';
+import { eventTimeOf, problemIn, resourceOf } from '../notification/payload.ts';
+import type { EventStore, Expected, Pass, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 
 /** How far the times of an expected notification and of what came may differ. */
@@ -52,7 +53,8 @@ export async function passOf({
     signal.throwIfAborted();
     count += step.length;
     const old = step.filter(({ eventTime }) => eventTime <= beganAt - afterMs);
-    for (const one of await missingOf(store, old)) {
+    for (const { body } of await missingOf(store, old)) {
+      const one = toVerified(body, JSON.stringify(body));
       if (kept.has(one.id)) continue;
       absent++;
       missing[one.kind] = (missing[one.kind] ?? 0) + 1;
@@ -71,22 +73,27 @@ export async function passOf({
   return { beganAt, since, expected: count, missing, quarantined, isRecorded };
 }
 
+/** An expected notification as it would have come. It has no digest yet, as most have come. */
+interface Wanted extends Expected {
+  readonly body: JsonObject;
+}
+
 /** What is looked for in the place of one: a notification of its kind that is newer tells as much. */
-const looked = ({ kind, resource, eventTime }: VerifiedNotification) => ({
+const looked = ({ kind, resource, eventTime }: Expected): Expected => ({
   kind,
   resource,
   eventTime: eventTime - SAME_MS,
 });
 
-async function missingOf({ queue }: EventStore, list: readonly VerifiedNotification[]) {
+async function missingOf<T extends Expected>({ queue }: EventStore, list: readonly T[]): Promise<T[]> {
   const found = await queue.missing({ list: list.map(looked) });
   return found.flatMap(({ at }) => list[at] ?? []);
 }
 
 async function* stepsOf(expected: AsyncIterable<ExpectedNotification>) {
-  let step: VerifiedNotification[] = [];
+  let step: Wanted[] = [];
   for await (const one of expected) {
-    step.push(notificationOf(one));
+    step.push(wantedOf(one));
     if (step.length < STEP) continue;
     yield step;
     step = [];
@@ -94,15 +101,18 @@ async function* stepsOf(expected: AsyncIterable<ExpectedNotification>) {
   yield step;
 }
 
-/** An expected notification as it would be recorded, had it come: with the members of its kind, in the provider's order. */
-function notificationOf(one: ExpectedNotification): VerifiedNotification {
+/** Checks one, and gives it the members of its kind alone, in the provider's order. */
+function wantedOf(one: ExpectedNotification): Wanted {
   const given: Readonly<Record<string, unknown>> = Object(one);
-  const { event, site_id, event_time: time } = given;
-  const ids = isKind(event) ? KINDS[event].ids.map((name) => [name, given[name]]) : [];
+  const { event: kind, site_id, event_time: time } = given;
+  const refuse = (problem: string) =>
+    new TypeError(`reconcile: \`expected\` yielded no notification: ${problem}: ${shown(one)}`);
+  if (!isKind(kind)) throw refuse('event: must be one of the kinds');
+  const ids = Object.fromEntries(KINDS[kind].ids.map((name) => [name, given[name]]));
   const ms = isDate(time) ? time.getTime() : (eventTimeOf(given) ?? Number.NaN);
   const event_time = Number.isNaN(ms) ? time : wholeSeconds(ms);
-  const body = { event, ...Object.fromEntries(ids), webhook_id: WEBHOOK_ID, site_id, event_time };
-  const problem = isKind(event) ? problemIn(body) : 'event: must be one of the kinds';
-  if (problem === undefined) return toVerified(body, JSON.stringify(body));
-  throw new TypeError(`reconcile: \`expected\` yielded no notification: ${problem}: ${shown(one)}`);
+  const body = { event: kind, ...ids, webhook_id: WEBHOOK_ID, site_id, event_time };
+  const problem = problemIn(body);
+  if (problem !== undefined) throw refuse(problem);
+  return { kind, resource: resourceOf(body) ?? '', eventTime: eventTimeOf(body) ?? 0, body };
 }

@@ -873,7 +873,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/reconcile/reconcile.test.ts: of more than `most`',
   },
   'reconciling: what is recorded has the members of its kind alone': {
-    change: ['const body = { event, ...Object', 'const body = { ...given, event, ...Object'],
+    change: ['const body = { event: kind', 'const body = { ...given, event: kind'],
     noticedBy: 'test/reconcile/reconcile.test.ts: has the members of its kind alone',
   },
 };
