@@ -177,7 +177,7 @@ export class Dispatcher {
       this.#storeFailed('look for events', error);
     }
     if (found.length > 0) this.#pollMs = OFTEN_MS;
-    // A poll wakes 500 events and recovers 200 leases at most. Where another process makes the events, it may have looked too early.
+    // A poll wakes 500 events and recovers 500 leases at most. Where another process makes the events, it may have looked too early.
     this.#pollIn(found.length > 0 ? 0 : isBehind ? GATHER_MS : this.#pollMs);
   }
 

@@ -3,7 +3,7 @@ import type { Handler, Reconcile, Reminder } from '../dispatch/handler.ts';
 import type { RunningApp } from '../dispatch/run-handler.ts';
 import type { Parts } from '../observer.ts';
 import type { Pass } from '../store/event-store.ts';
-import { PASS, RECONCILE } from '../store/reports/last-pass.ts';
+import { PASS, RECONCILE } from '../store/reports/report.ts';
 import { passOf } from './pass.ts';
 
 type Needs = Pick<Parts, 'store' | 'log' | 'clock'>;

@@ -1,15 +1,14 @@
 /** A value of a column or parameter; undefined is NULL. A list is for `among`. */
 export type Value = string | number | readonly string[] | null | undefined;
 export type Params = object;
-type Awaitable<T> = T | Promise<T>;
 
 /**
  * A transaction. A statement over rows runs for each row (SQLite), or once for all of them (PostgreSQL); without rows, not at all.
  * Columns are called in snake_case in SQL, and in camelCase as members of rows and parameters; NULL comes as undefined.
  */
 export interface Db {
-  all<R>(sql: string, params?: Params): Awaitable<R[]>;
-  each<R>(sql: string, rows: readonly Params[], params?: Params): Awaitable<R[]>;
+  all<R>(sql: string, params?: Params): R[] | Promise<R[]>;
+  each<R>(sql: string, rows: readonly Params[], params?: Params): R[] | Promise<R[]>;
 }
 
 /** The row of a query that always has one. */

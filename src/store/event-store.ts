@@ -8,9 +8,8 @@ import type { Secrets } from './secrets/vault.ts';
 export type * from './queue/lists/types.ts';
 export type { Queue, Recorded } from './queue/queue.ts';
 export type { Change } from './reports/audit.ts';
-export type { Pass } from './reports/last-pass.ts';
 export type { Overview } from './reports/overview.ts';
-export type { Alerts, Instance, Refusals, Report, SeenFault, Stat, Sum } from './reports/report.ts';
+export type { Instance, Pass, Refusals, Report, Stat, Sum } from './reports/report.ts';
 export type { Secrets } from './secrets/vault.ts';
 export type * from './stored.ts';
 

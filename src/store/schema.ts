@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { KitError } from '../base/errors.ts';
 import { type Dialect, sqlite } from './dialect.ts';
+import { unusable } from './engine.ts';
 
 /** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
 export const READY = "status = 'pending' AND next_at IS NULL";
@@ -27,20 +27,14 @@ export const BEFORE_1_0 = 1_000_002;
 
 /** Refuses a database of another version than this program can use, and one below `least`. @throws KitError STORE_UNUSABLE */
 export function refuseVersion(name: string, version: number, least = 0): void {
-  const old = `${name} has schema version ${version}: start the service, which brings it to ${VERSION}`;
-  const problem = versionProblem(name, version) ?? (version < least ? old : undefined);
-  if (problem !== undefined) throw new KitError('STORE_UNUSABLE', problem);
-}
-
-/** Why this program cannot use a database of another version; undefined if it can. @param name the database, for people */
-export function versionProblem(name: string, version: number): string | undefined {
+  const has = `${name} has schema version ${version}`;
   if (version === BEFORE_1_0)
-    return `${name} is of a program before 1.0, with other tables: run that program, or begin with an empty database`;
-  if (version === MOVED) return `everything in ${name} was moved to another database: use that one`;
-  if (version === MOVING) return `an unfinished move fills ${name}: run npx hookkit move again`;
+    throw unusable(`${name} is of a program before 1.0: run that program, or begin with an empty database`);
+  if (version === MOVED) throw unusable(`everything in ${name} was moved to another database: use that one`);
+  if (version === MOVING) throw unusable(`an unfinished move fills ${name}: run npx hookkit move again`);
   if (version > VERSION)
-    return `${name} has schema version ${version} and this program knows ${VERSION}: run the program that it is of`;
-  return undefined;
+    throw unusable(`${has} and this program knows ${VERSION}: run the program that it is of`);
+  if (version < least) throw unusable(`${has}: start the service, which brings it to ${VERSION}`);
 }
 
 /**

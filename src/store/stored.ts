@@ -212,8 +212,8 @@ export interface BulkOptions {
 export interface ReplayOptions extends BulkOptions {
   /** forgets the stored results of `ctx.once`, so that every step runs again */
   readonly resetSteps?: boolean | undefined;
-  /** called after each commit that makes events ready, with their number so far; the next commit waits for the promise */
-  readonly onReady?: ((events: number) => void | Promise<void>) | undefined;
+  /** called after each commit that makes events ready; the next commit waits for the promise */
+  readonly onReady?: (() => void | Promise<void>) | undefined;
 }
 
 /** Why no handler starts. */

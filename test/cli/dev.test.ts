@@ -138,7 +138,7 @@ test('npm run dev serves on loopback with the mock beside it, starts again when 
 
   await dev.uploaded('first media_available');
   await dev.saved(() => writeFileSync(join(copy, 'src/handlers/tracks.ts'), 'export const tracks = {\n'));
-  await until(() => dev.output().includes('src/handlers/ does not load'));
+  await until(() => dev.output().includes('src/handlers/index.ts does not load'));
   cpSync(join(import.meta.dirname, '../../tsconfig.json'), join(copy, 'tsconfig.json'));
   await dev.saved(() => writeHandlers('second', "const wrong: number = 'text';"));
   // What the first version had not ended is the second's.

@@ -19,8 +19,8 @@ const META = 'CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,'
 const CHANGES = [
   ['schema.ts', 'export const VERSION = 1;', 'export const VERSION = 2;'],
   ['schema.ts', META, `${META}\n  () => 'ALTER TABLE attempts ADD COLUMN version text',`],
-  ['queue/settle.ts', 'outcome text, error text', 'outcome text, error text, version text'],
-  ['queue/settle.ts', 'instance: one.owner,', "instance: one.owner, version: 'next',"],
+  ['queue/settle.ts', 'attempt, instance, started_at', 'attempt, instance, version, started_at'],
+  ['queue/settle.ts', 'owner}, ', "owner}, 'next', "],
 ] as const;
 
 /** A copy of the program with a later schema, which has a column more: it writes that. */

@@ -119,7 +119,7 @@ describe('the overview', () => {
     [
       'one of a subscriber is held',
       'grave: Handlers past their time hold 1 of 64 places of subscriber search of instance A',
-      () => ({ held: [{ ...held, count: 1, since: ago(720_000) }], instance: 'A' }),
+      () => ({ held: [{ ...held, since: ago(720_000) }], instance: 'A' }),
     ],
   ] as const)('says, when %s: %s', (_what, expected, more) => {
     expect(told(more())).toEqual(expected === '' ? [] : [expect.stringMatching(`^${expected}`)]);

@@ -33,7 +33,7 @@ afterEach(() => {
 /** The indexes through which statements must go that need more than keys. */
 const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/AS is_behind/, 'events_waiting lanes_free lanes_until reminders_due subscribers_pkey'],
-  [/^SELECT seq, resource, received_at FROM events WHERE subscriber = .+? AND held_by /, 'events_waiting'],
+  [/^SELECT seq, resource, received_at FROM events WHERE subscriber = .+? AND held_by /s, 'events_waiting'],
   [/^SELECT resource FROM lanes\s+WHERE subscriber = .+? AND lease IS NULL/, 'lanes_free'],
   [/^UPDATE lanes SET\s+lease = r/, 'events_ready lanes_pkey meta_pkey'],
   [
@@ -42,8 +42,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   ],
   [/^DELETE FROM lanes/, 'events_ready lanes_pkey'],
   [/^UPDATE lanes SET\s+lease = NULL/, 'events_ready lanes_pkey'],
-  [/^SELECT .* FROM lanes WHERE subscriber = .+? AND lease IS NOT NULL AND until/s, 'lanes_until'],
-  [/^SELECT subscriber, held_by FROM events/, 'events_waiting'],
+  [/^SELECT events.seq .* AND lease IS NOT NULL AND until/s, 'events_pkey lanes_until'],
   [/^SELECT seq, .* FROM events\s+WHERE .*?crashes >= 2/, 'events_suspect'],
   [/^SELECT seq FROM events WHERE ended_at/, 'events_full'],
   [/^SELECT resource, received_at,\s+\(SELECT 1 FROM lanes/, 'events_ready lanes_pkey'],

@@ -67,12 +67,21 @@ export async function events({ store }: Inspected, filter: EventFilter, stretch:
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
+/** How many events of the same resource are shown on either side of one. */
+const NEIGHBOURS = 5;
+
 /** One event with all that belongs to it, and up to five events of its resource on either side. */
 export async function event({ store }: Inspected, { id }: { readonly id: string }) {
-  const [found, timeline] = await Promise.all([
-    wholeEventJson(store, id),
-    store.queue.timeline({ id, each: 5 }),
-  ]);
-  if (!found || !timeline) throw new RefusedError(404, 'there is no such event');
-  return { ...found, timeline: timeline.map(eventJson) };
+  const found = await wholeEventJson(store, id);
+  if (!found) throw new RefusedError(404, 'there is no such event');
+  const { resource, subscriber } = found;
+  const stretch = { after: id, reach: NEIGHBOURS, limit: NEIGHBOURS };
+  const beside = async (order: 'newest' | 'oldest') =>
+    (await store.queue.search({ filter: { resource, subscriber }, stretch, order })).events.map(eventJson);
+  const around = [...(await beside('oldest')).toReversed(), found, ...(await beside('newest'))];
+  const timeline = around.map((one) => {
+    const { id, kind, event_time, handled_at, status } = one;
+    return { id, kind, event_time, handled_at, status };
+  });
+  return { ...found, timeline };
 }

@@ -26,20 +26,23 @@ export const receivedQuery = z.object({
 /** How soon those who wait hear of events. */
 const EVERY_MS = 1000;
 
+const newestUpTo = async ({ queue }: EventStore, upTo: number): Promise<Receipt | undefined> =>
+  (await queue.search({ filter: {}, stretch: { limit: 1, reach: 1, upTo } })).events[0];
+
 /** The place of the last event before what `after` means. @throws RefusedError 410 if a cursor is not of this database */
-async function receiptOf({ queue }: EventStore, after: string | number): Promise<Receipt> {
+async function receiptOf(store: EventStore, after: string | number): Promise<Receipt> {
   if (after === 'start') return START;
   if (after === 'now' || typeof after === 'number') {
     const time = after === 'now' ? Number.MAX_SAFE_INTEGER : after;
-    let seq = (await queue.lastSeq()) + 1;
+    let seq = (await store.queue.lastSeq()) + 1;
     for (;;) {
-      const first = await queue.firstSince({ seq, time });
-      if (first === undefined) return (await queue.receiptBefore({ seq })) ?? START;
+      const first = await store.queue.firstSince({ seq, time });
+      if (first === undefined) return (await newestUpTo(store, seq - 1)) ?? START;
       seq = first;
     }
   }
   const [seq = 0, receivedAt = 0] = after.split('-').map((part) => Number.parseInt(part, 36));
-  const found = seq === 0 ? START : await queue.receiptBefore({ seq: seq + 1 });
+  const found = seq === 0 ? START : await newestUpTo(store, seq);
   if (found?.seq === seq && found.receivedAt === receivedAt) return found;
   const goOn = `after=${new Date(receivedAt).toISOString()} goes on`;
   throw new RefusedError(410, `the cursor is of another database, or from before a restore: ${goOn}`);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
 import type { Refusals } from '../../store/event-store.ts';
-import { iso, isoOrNull, reminderJson, unprovenJson } from '../../store/queue/lists/event-json.ts';
+import { iso, isoOrNull, jsonOf, reminderJson, unprovenJson } from '../../store/queue/lists/event-json.ts';
 import { adviceOnRefused } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -16,14 +16,9 @@ const MOST_GROUPS = 100;
 export async function problemList({ store }: Inspected) {
   const found = await store.queue.problems();
   return {
-    problems: found.slice(0, MOST_GROUPS).map(({ siteId, firstAt, lastAt, nextAt, failedSince, ...one }) => ({
-      ...one,
-      site_id: siteId,
-      first_at: iso(firstAt),
-      last_at: iso(lastAt),
-      next_at: isoOrNull(nextAt),
-      failing_since: isoOrNull(failedSince),
-    })),
+    problems: found
+      .slice(0, MOST_GROUPS)
+      .map(({ failedSince, ...one }) => ({ ...jsonOf(one), failing_since: isoOrNull(failedSince) })),
     more: Math.max(0, found.length - MOST_GROUPS),
   };
 }

@@ -42,7 +42,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
   const present = now - (now % MINUTE_MS);
   const instance = watch ? config.INSTANCE_NAME : null;
   const [overview] = await Promise.all([store.reports.overview(), watch?.report()]);
-  const { newest, problems, hour, late, all, ...found } = await resolved({
+  const { newest, problems, hour, all, ...found } = await resolved({
     newest: store.queue.search({ filter: { subscriber: '', origins: TOLD }, stretch: NEWEST }),
     subscribers: store.queue.subscribers(),
     ticking: scheduleList({ store }),
@@ -54,14 +54,17 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     problems: overview.waiting > 0 ? store.queue.problems() : [],
     refusals: store.reports.refusals(),
     disk: store.size(),
-    late: store.queue.held({ before: now - config.HANDLER_TIMEOUT_MS - DEAF_MS }),
     all: store.reports.instances(),
     work: store.reports.atWork(),
   });
   // This one lives, even if it cannot write.
   const isHere = ({ name, state }: Instance) => name === instance && state === 'away';
   const lives = all.map((one): Instance => (isHere(one) ? { ...one, state: 'live' } : one));
-  const isHeld = ({ instance: of, since }: (typeof late)[number]) =>
+  // Leases of a process that has gone run out by themselves, and ticks have times of their own.
+  const isHeld = ({ instance: of, since, isRunning, origin }: (typeof found.work)[number]) =>
+    isRunning === 1 &&
+    origin !== 'schedule' &&
+    since < now - config.HANDLER_TIMEOUT_MS - DEAF_MS &&
     lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt <= since);
   const names = Object.keys(overview.subscribers);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
@@ -74,7 +77,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     now,
     instance,
     lives,
-    held: late.filter(isHeld), // leases of a process that has gone run out by themselves
+    held: found.work.filter(isHeld),
     amiss: (await Promise.all(names.map((name) => skippedAmiss(store, name, lives)))).flat(),
     hour: figuresOf(hour),
     recent: figuresOf(recent),

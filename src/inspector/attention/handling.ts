@@ -77,13 +77,16 @@ function heldPlaces(known: Known): Sentence[] {
   const { now, held, instance, config } = known;
   // Each subscriber has places of its own.
   const placesOf = (one: (typeof held)[number]) => ofSubscriber(one.instance, one.subscriber);
-  return [...Map.groupBy(held, placesOf)].map(([of, groups]) => {
-    const [{ instance: on, subscriber } = { instance: of, subscriber: '' }] = groups;
-    const count = sum(groups);
+  return [...Map.groupBy(held, placesOf)].map(([of, starts]) => {
+    const [{ instance: on, subscriber } = { instance: of, subscriber: '' }] = starts;
     const which =
-      on === instance ? `${number(count)} of ${config.DISPATCH_CONCURRENCY} places` : plural(count, 'place');
-    const told = groups.map((one) => `${one.kind} of site ${one.siteId || 'unknown'} (${number(one.count)})`);
-    const longest = duration(Math.max(...groups.map((one) => since(one.since, now))));
+      on === instance
+        ? `${number(starts.length)} of ${config.DISPATCH_CONCURRENCY} places`
+        : plural(starts.length, 'place');
+    const alike = Map.groupBy(starts, ({ kind, siteId }) => `${kind} of site ${siteId || 'unknown'}`);
+    const groups = [...alike].toSorted(([, one], [, other]) => other.length - one.length);
+    const told = groups.map(([what, some]) => `${what} (${number(some.length)})`);
+    const longest = duration(Math.max(...starts.map((one) => since(one.since, now))));
     return {
       fault: 'held_places',
       of,

@@ -3,7 +3,6 @@ import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { cut, visibleLine } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import { postAlert } from '../../provider/checks.ts';
-import type { Alerts, SeenFault } from '../../store/event-store.ts';
 import { iso } from '../../store/queue/lists/event-json.ts';
 import { stats } from '../attention/attention.ts';
 import type { Concern } from '../attention/concern.ts';
@@ -23,6 +22,10 @@ const LONGEST_TEXT = 4000;
 const ACTIVE = /[@#~]|:(?=\/\/)|\](?=\()|www\d*(?=\.)/gi;
 
 type Found = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'>;
+/** A grave fault since it is first seen, until its end is posted. `missed`: in how many rounds it has not been seen since. */
+type SeenFault = Found & Readonly<{ since: number; isPosted: boolean; missed: number }>;
+/** What all processes together have posted, and when something was posted last. */
+type Alerts = Readonly<{ postedAt: number; faults: readonly SeenFault[] }>;
 
 /**
  * Posts what is grave to ALERT_URL when it begins and when it is over: one process for all, by a lease in the store, which has what was

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { slotOf } from '../../notification/kinds.ts';
 import type { Db, Dialect } from '../dialect.ts';
-import type { Claim, ClaimRequest, Pause, StateValue, Timed } from '../stored.ts';
-import { firstReady, freeing, inOrder, isLane, type Lane, type LeaseKey, lockLanes, named } from './lanes.ts';
+import type { Claim, ClaimRequest, Pause, StateValue } from '../stored.ts';
+import { firstReady, freeing, inOrder, isLane, type Lane, named } from './lanes.ts';
 import { repeatsOf } from './lists/search.ts';
 
 const NOT_PAUSED = "(SELECT name FROM meta WHERE name = 'paused') IS NULL";
@@ -35,10 +35,6 @@ export function claimOperations(d: Dialect) {
       WHERE ${r.is('state.resource')} AND state.subscriber = $subscriber
     UNION ALL SELECT reminders.resource, name, NULL FROM ${r.beside}reminders
       WHERE ${r.is('reminders.resource')} AND reminders.subscriber = $subscriber AND name <> ''`;
-
-  const lock = d.hasLocks && lockLanes(d);
-  const renew = `UPDATE lanes SET until = ${d.now} + $lease_ms ${r.from}
-    WHERE ${isLane(r)} AND coalesce(lanes.lease, '') = ${r.lease} ${d.changed('lanes.lease')}`;
 
   const pauseClaims = `INSERT INTO meta (name, value) VALUES ('paused', $value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -89,14 +85,6 @@ export function claimOperations(d: Dialect) {
         return { ...event, body: event.body ?? '', late: event.late === 1, state, reminders };
       });
       return { claims, hasMore: leased.length === oldest + newest };
-    },
-
-    /** Renews leases. @returns the leases that their owner still has */
-    async renew(db: Db, { list, ...lease }: Timed & { list: readonly LeaseKey[]; leaseMs: number }) {
-      const lanes = inOrder(list, 'resource');
-      if (lock) await db.each(lock, lanes, lease);
-      const renewed = await db.each<{ lease: string }>(renew, lanes, lease);
-      return renewed.map((one) => one.lease);
     },
 
     /** From then on no process starts a handler; those that run end. Receiving goes on. */

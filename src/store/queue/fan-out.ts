@@ -61,7 +61,6 @@ export function fanOutOperations(d: Dialect) {
       await db.all(add, { subscriber });
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
       const all = [...new Set([...(row?.kinds.split(',') ?? []), ...kinds])].filter(Boolean).sort().join();
-      if (row?.place !== undefined && row.kinds === all) return;
       // Not the last seq of all: an ack under way may have a lower one.
       await db.all(move, { subscriber, place: row?.place ?? (await lastSeq(db)), kinds: all });
     },
@@ -81,12 +80,12 @@ export function fanOutOperations(d: Dialect) {
       return made;
     },
 
-    /** Makes the events of a subscriber that it has not yet, and holds them. @returns them, and of how many the body is gone */
-    async makeHeld(db: Db, { events, subscriber, heldBy }: Omit<Chosen, 'still'> & Held) {
+    /** Makes the events of a subscriber that it has not yet, and holds them. Those are left whose body is gone. */
+    async makeHeld(db: Db, { events, subscriber, heldBy }: Held & Pick<Chosen, 'events'>) {
       const [row] = await db.all<Cursor>(lockCursor, { subscriber });
       const sources = await db.each<Source>(chosen, events, { subscriber });
       const { made, pruned } = await makeOf(db, sources, row?.kinds ?? '', { subscriber, heldBy });
-      return { ids: made.map(({ id }) => id), pruned };
+      return { ids: made.map(({ id }) => id), left: pruned };
     },
 
     /** Gives a subscriber no further events, and forgets its reminders. @returns whether it was there */

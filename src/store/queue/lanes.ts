@@ -1,5 +1,5 @@
 import { type Db, type Dialect, insert, type Rows } from '../dialect.ts';
-import type { Claim, Of } from '../stored.ts';
+import type { Claim, ClaimRequest, Of, Settlement } from '../stored.ts';
 
 /** Rows in the order in which they are locked. */
 export function inOrder<K extends string, R extends Readonly<Record<K, string | number>>>(
@@ -9,11 +9,15 @@ export function inOrder<K extends string, R extends Readonly<Record<K, string | 
   return rows.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
 }
 
+export type Lane = { readonly resource: string };
+
+/** Of the rows of each lane the last, in the order in which lanes are locked. */
+export const lastOfEach = <R extends Lane>(rows: readonly R[]): R[] =>
+  inOrder([...new Map(rows.map((row) => [row.resource, row])).values()], 'resource');
+
 /** Lanes by their names: each once, in the order in which they are locked. */
 export const named = (names: readonly string[]): Lane[] =>
-  [...new Set(names)].sort().map((resource) => ({ resource }));
-
-export type Lane = { readonly resource: string };
+  lastOfEach(names.map((resource) => ({ resource })));
 
 /** Whether a lane is that of a row. All rows of a statement are of one subscriber. */
 export const isLane = (r: Rows<'resource'>) => `${r.is('lanes.resource')} AND lanes.subscriber = $subscriber`;
@@ -32,9 +36,7 @@ export function opening(d: Dialect) {
   const open = insert(d, 'lanes', 'subscriber text, resource text, ready_at bigint', older);
   return async (db: Db, events: readonly (Lane & { readonly receivedAt: number })[], subscriber: string) => {
     const rows = events.map(({ resource, receivedAt }) => ({ subscriber, resource, readyAt: receivedAt }));
-    const latestFirst = inOrder(rows, 'readyAt').toReversed();
-    const lanes = new Map(latestFirst.map((row) => [row.resource, row])); // the earliest of each
-    await db.each(open, inOrder([...lanes.values()], 'resource'));
+    await db.each(open, lastOfEach(inOrder(rows, 'readyAt').toReversed())); // the earliest of each lane
   };
 }
 
@@ -42,11 +44,9 @@ export function opening(d: Dialect) {
 export type LeaseKey = Pick<Claim, 'lease' | 'resource' | 'seq'>;
 
 /** A lane that is leased, by its columns LEASED. */
-export interface LeasedLane extends LeaseKey {
-  readonly owner: string;
-  readonly startedAt: number;
-  readonly late: number | undefined;
-}
+export type LeasedLane = LeaseKey &
+  Pick<ClaimRequest, 'owner'> &
+  Pick<Settlement, 'startedAt'> & { readonly late: number | undefined };
 
 export const LEASED = 'resource, lease, owner, event AS seq, started_at, late';
 
@@ -68,7 +68,7 @@ export function freeing(d: Dialect) {
     ${r.from} WHERE ${isLane(r)}`;
   return async (db: Db, lanes: readonly (Lane & { readonly overLimit?: number })[], of: Of) => {
     const rows = lanes.map(({ resource, overLimit = 0 }) => ({ resource, overLimit }));
-    const left = new Map(inOrder(rows, 'resource').map((row) => [row.resource, row]));
+    const left = new Map(lastOfEach(rows).map((row) => [row.resource, row]));
     for (const { resource } of await db.each<Lane>(close, [...left.values()], of)) left.delete(resource);
     await db.each(free, [...left.values()], of);
     return new Set(left.keys());

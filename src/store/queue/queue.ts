@@ -34,7 +34,7 @@ export interface Recorded {
   readonly id: EventId;
 }
 
-export type QueueReader = ReturnType<typeof queueReaderOn>;
+type QueueReader = ReturnType<typeof queueReaderOn>;
 export type Queue = ReturnType<typeof queueOn>;
 
 /** The lists of events. */
@@ -87,10 +87,7 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     onCommit(clock.monotonic() - began);
     return isNew;
   });
-  const ping = gathered(async (list: readonly undefined[]) => {
-    await calls.ping();
-    return list;
-  });
+  const ping = gathered((list: readonly undefined[]) => calls.ping().then(() => list));
   /** of each subscriber: what stands in the way of one holds up no other */
   const settling = new Map<string, ReturnType<typeof settlingOf>>();
   const settlingOf = (subscriber: string) =>
@@ -100,45 +97,50 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
   async function* matching(filter: EventFilter, subscribers: readonly string[]) {
     // Not the last safe place: an ack under way may hold it back behind events that are there.
-    const { seq: upTo } = await reader.lastGiven();
+    const [newest] = (await reader.search({ filter: {}, stretch: { limit: 1, reach: 1 } })).events;
+    const still = filter.waiting ?? filter.status;
     for (const subscriber of filter.subscriber === undefined ? subscribers : [filter.subscriber]) {
       const own = { ...filter, subscriber };
       const page = (after: string | undefined) =>
-        reader.search({ filter: own, stretch: { after, limit: WAVE, upTo }, order: 'oldest' });
+        reader.search({ filter: own, stretch: { after, limit: WAVE, upTo: newest?.seq }, order: 'oldest' });
       for await (const { events } of stepsFrom(undefined, page))
         if (events.length > 0)
-          yield { subscriber, events: events.map(({ seq, resource }) => ({ seq, resource })) };
+          yield { subscriber, still, events: events.map(({ seq, resource }) => ({ seq, resource })) };
     }
   }
 
+  /** Does work in steps. @returns how many events they changed, and how many of their kind they left */
+  const inSteps = async (
+    found: AsyncIterable<Chosen>,
+    { onStep, signal }: BulkOptions,
+    work: Work<Chosen>,
+  ) => {
+    const sum = { events: 0, left: 0 };
+    for await (const chosen of found) {
+      if (signal?.aborted) break;
+      const { ids, left } = await work(chosen);
+      sum.events += ids.length;
+      sum.left += left;
+      await onStep?.(ids);
+    }
+    return sum;
+  };
+
   /**
-   * Does a step of work for all that match, which holds the events, and makes them ready then, by event time. If the process ends in between,
-   * the events that it did not release run an hour later.
+   * Does work for all that match, which holds the events, and makes them ready then, by event time. If the process ends in between, the events
+   * that it did not release run an hour later.
    */
-  const whileHeld = async (
-    filter: EventFilter,
-    { signal, onReady }: ReplayOptions,
-    work: (held: Omit<Chosen, 'still'> & Held) => Promise<void>,
-  ): Promise<void> => {
+  const whileHeld = async (filter: EventFilter, options: ReplayOptions, work: Work<Chosen & Held>) => {
     // Nobody would run the events of one that was removed, unless it is asked for.
     const all = ['', ...(await reader.subscribers()).map(({ name }) => name)];
     const names = filter.subscriber ? [...all, filter.subscriber] : all;
     const heldBy = clock.now() + HOLD_MS + randomInt(60_000); // two replays of one moment keep apart
     try {
-      for await (const chosen of matching(filter, names)) {
-        if (signal?.aborted) break;
-        await work({ ...chosen, heldBy });
-      }
+      return await inSteps(matching(filter, names), options, (chosen) => work({ ...chosen, heldBy }));
     } finally {
       // Also after an interruption: the sooner these events run, the fewer newer ones run before them.
-      let ready = 0;
-      for (const subscriber of names) {
-        const release = () => calls.release({ subscriber, heldBy });
-        for (let step = await release(); step.length > 0; step = await release()) {
-          ready += step.length;
-          await onReady?.(ready);
-        }
-      }
+      for (const subscriber of names)
+        while ((await calls.release({ subscriber, heldBy })).length > 0) await options.onReady?.();
     }
   };
 
@@ -147,15 +149,13 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
    * @param reason it becomes their error, as lists show it
    * @returns how many it changed, and how many matched that a handler runs
    */
-  const dismiss = async (filter: EventFilter, reason: string, { onStep, signal }: BulkOptions = {}) => {
+  const dismiss = async (filter: EventFilter, reason: string, options: BulkOptions = {}) => {
+    const names = await reader.subscriberNames();
     let events = 0;
     for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
-      for await (const chosen of matching({ ...filter, status }, await reader.subscriberNames())) {
-        if (signal?.aborted) return { events, running: 0 };
-        const ids = await calls.dismiss({ ...chosen, still: filter.waiting ?? status, reason });
-        events += ids.length;
-        await onStep?.(ids);
-      }
+      const found = matching({ ...filter, status }, names);
+      const step = await inSteps(found, options, (chosen) => calls.dismiss({ ...chosen, reason }));
+      events += step.events;
     }
     const isMeant = filter.status === undefined || filter.status === 'running';
     return { events, running: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
@@ -184,10 +184,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     /** Ends a claim and records its start. What ends together shares a commit. */
     settle(claim: Claim, settlement: Settlement) {
       const { lease, subscriber, resource, seq, starts, replays } = claim;
-      const askedAt = settlement.outcome === 'retry' ? (claim.askedAt ?? clock.now()) : undefined;
       const settle = settling.get(subscriber) ?? settlingOf(subscriber);
       settling.set(subscriber, settle);
-      return settle({ ...settlement, lease, resource, seq, starts, replays, askedAt });
+      return settle({ ...settlement, lease, resource, seq, starts, replays });
     },
 
     /** Opens a lane for each ready event without one (there should be none), and passes over a suspect that nobody claims. @returns how many lanes */
@@ -205,15 +204,11 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
      * runs again. They run by event time. @returns how many it reset, and how many matched that a handler runs
      */
     async replay(filter: EventFilter, options: ReplayOptions = {}) {
-      const { resetSteps = false, onStep } = options;
-      const sum = { events: 0, running: 0 };
-      await whileHeld(filter, options, async (held) => {
-        const reset = await calls.reset({ ...held, still: filter.waiting ?? filter.status, resetSteps });
-        sum.running += reset.running;
-        sum.events += reset.ids.length;
-        await onStep?.(reset.ids);
-      });
-      return sum;
+      const { resetSteps = false } = options;
+      const { events, left } = await whileHeld(filter, options, (held) =>
+        calls.reset({ ...held, resetSteps }),
+      );
+      return { events, running: left };
     },
 
     /**
@@ -221,14 +216,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
      * @returns how many, and how many could not be made, as retention has removed their bodies
      */
     async startSubscriber(subscriber: string, since: number, options: ReplayOptions = {}) {
-      const sum = { events: 0, pruned: 0 };
-      await whileHeld({ subscriber: '', since }, options, async (held) => {
-        const made = await calls.makeHeld({ ...held, subscriber });
-        sum.events += made.ids.length;
-        sum.pruned += made.pruned;
-        await options.onStep?.(made.ids);
-      });
-      return sum;
+      const make = (held: Chosen & Held) => calls.makeHeld({ ...held, subscriber });
+      const { events, left } = await whileHeld({ subscriber: '', since }, options, make);
+      return { events, pruned: left };
     },
 
     /** Removes a subscriber, and dismisses its pending events. @returns how many; undefined if it was not there */
@@ -268,6 +258,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     ping: () => ping(undefined),
   };
 }
+
+/** A step of a verb for many events. @returns those that it changed, and how many it left: a handler runs them, or their bodies are gone */
+type Work<C> = (chosen: C) => Promise<{ readonly ids: readonly EventId[]; readonly left: number }>;
 
 /** Yields pages; the last one is the one without a `next`. */
 async function* stepsFrom<P, S extends { readonly next: P | undefined }>(

@@ -1,6 +1,6 @@
 import { type Db, type Dialect, insert } from '../dialect.ts';
 import type { StoredEvent, VerifiedNotification } from '../stored.ts';
-import { inOrder, opening } from './lanes.ts';
+import { inOrder, lastOfEach, opening } from './lanes.ts';
 
 /** Something to record. Without an origin, the provider has sent it. */
 export type Recordable = VerifiedNotification & Partial<Pick<StoredEvent, 'origin'>>;
@@ -27,9 +27,9 @@ export function recordOperations(d: Dialect) {
   );
   const open = opening(d);
   const lockRepeated = d.hasLocks && d.lock('events', 'id', 'id', 'seq');
-  const repeats = d.rows('id text, n int, at bigint');
-  const repeat = `UPDATE events SET deliveries = deliveries + ${repeats.n}, last_delivery_at = ${repeats.at}
-    ${repeats.from} WHERE ${repeats.is('events.id')}`;
+  const r = d.rows('id text, deliveries int, last_delivery_at bigint');
+  const repeat = `UPDATE events SET deliveries = events.deliveries + ${r.deliveries}, last_delivery_at = ${r.last_delivery_at}
+    ${r.from} WHERE ${r.is('events.id')}`;
   const tellChannel = insert(
     d,
     'channels',
@@ -52,17 +52,16 @@ export function recordOperations(d: Dialect) {
     async record(db: Db, { list }: { readonly list: readonly Arrival[] }): Promise<boolean[]> {
       // A reader (`lastSeq`) stops at the lowest seq of these locks: events with a higher one may still commit.
       if (cursorLock) await db.all(cursorLock);
-      const rows = list.map((one) => ({ origin: 'notification', ...one, lastDeliveryAt: one.receivedAt }));
-      const inserted = await db.each<{ id: string }>(add, inOrder(rows, 'id'));
-      const fresh = new Set(inserted.map(({ id }) => id));
-      const isNew = list.map(({ id }) => fresh.delete(id));
-      const added = list.filter((_, index) => isNew[index]);
+      const events = inOrder([...Map.groupBy(list, ({ id }) => id).values()].flatMap(togetherOf), 'id');
+      const fresh = new Set((await db.each<{ id: string }>(add, events)).map(({ id }) => id));
+      const added = events.filter(({ id }) => fresh.has(id));
       await open(db, added, '');
       await db.each(tellChannel, channelsOf(added));
-      const repeats = repeatsOf(list.filter((_, index) => !isNew[index]));
+      const known = events.filter(({ id }) => !fresh.has(id));
+      const repeats = known.map(({ id, deliveries, lastDeliveryAt }) => ({ id, deliveries, lastDeliveryAt }));
       if (lockRepeated) await db.each(lockRepeated, repeats);
       await db.each(repeat, repeats);
-      return isNew;
+      return list.map(({ id }) => fresh.delete(id));
     },
 
     /**
@@ -75,19 +74,16 @@ export function recordOperations(d: Dialect) {
   };
 }
 
-function repeatsOf(list: readonly Arrival[]) {
-  const repeats = [...Map.groupBy(list, ({ id }) => id)].map(([id, some]) => ({
-    id,
-    n: some.reduce((sum, { deliveries }) => sum + deliveries, 0),
-    at: Math.max(...some.map(({ receivedAt }) => receivedAt)),
-  }));
-  return inOrder(repeats, 'id');
+/** What arrives of one event, as the first of it with the deliveries of all. */
+function togetherOf(some: readonly Arrival[]): (Arrival & Pick<StoredEvent, 'lastDeliveryAt'>)[] {
+  const deliveries = some.reduce((sum, one) => sum + one.deliveries, 0);
+  const lastDeliveryAt = Math.max(...some.map(({ receivedAt }) => receivedAt));
+  return some.slice(0, 1).map((first) => ({ origin: 'notification', ...first, deliveries, lastDeliveryAt }));
 }
 
 /** The newest state of each channel, in the order of names. */
 function channelsOf(list: readonly Arrival[]) {
   const told = list.filter(({ kind, resource }) => STATES[kind] && resource.startsWith('channel:'));
-  const newest = new Map(inOrder(told, 'eventTime').map((one) => [one.resource, one]));
-  const channels = inOrder([...newest.values()], 'resource');
-  return channels.map((one) => ({ ...one, state: STATES[one.kind], since: one.eventTime, event: one.id }));
+  const newest = lastOfEach(inOrder(told, 'eventTime'));
+  return newest.map((one) => ({ ...one, state: STATES[one.kind], since: one.eventTime, event: one.id }));
 }

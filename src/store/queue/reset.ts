@@ -1,7 +1,7 @@
-import type { Db, Dialect, Params } from '../dialect.ts';
+import type { Db, Dialect } from '../dialect.ts';
 import { READY } from '../schema.ts';
-import type { EventId, Of, Status, StoredEvent } from '../stored.ts';
-import { inOrder, type Lane, type LeasedLane, lockLanes, named, opening } from './lanes.ts';
+import type { Of, Status, StoredEvent } from '../stored.ts';
+import { inOrder, type LeasedLane, lastOfEach, lockLanes } from './lanes.ts';
 
 /** A step of a verb for many events of one subscriber. */
 export interface Chosen extends Of {
@@ -14,44 +14,23 @@ export interface Chosen extends Of {
 export type Due = Pick<StoredEvent, 'seq' | 'resource' | 'receivedAt'>;
 
 /** The replay that holds events. Its name is when wake releases them if the process of the replay does not, milliseconds since the epoch. */
-export interface Held extends Of {
-  readonly heldBy: number;
-}
+export type Held = Of & { readonly heldBy: number };
 
-/** Makes events ready for which a condition still holds. Their lanes are opened first, so that no ready event is without one. */
-export function releasing(d: Dialect, condition: string) {
-  const open = opening(d);
-  const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
-  const bySeq = d.rows('seq bigint');
-  const ready = `UPDATE events SET next_at = NULL, held_by = NULL, waiting = NULL ${bySeq.from}
-    WHERE ${bySeq.is('events.seq')} AND ${condition} RETURNING events.resource`;
-  return async (db: Db, events: readonly Due[], params: Params & Of): Promise<string[]> => {
-    await open(db, events, params.subscriber);
-    const seqs = inOrder(events, 'seq').map(({ seq }) => ({ seq }));
-    if (lockEvents) await db.each(lockEvents, seqs);
-    return (await db.each<Lane>(ready, seqs, params)).map(({ resource }) => resource);
-  };
-}
-
-/** Locks events with their lanes. The function returns the events that no lane runs, and how many others there are. */
+/** Locks events with their lanes. The function returns the events that no lane runs. */
 export function lockingIdle(d: Dialect) {
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const lock = lockLanes(d);
   return async (db: Db, events: Chosen['events'], { subscriber }: Of) => {
-    const lanes = named(events.map(({ resource }) => resource));
-    const locked = await db.each<Partial<LeasedLane>>(lock, lanes, { subscriber });
+    const locked = await db.each<Partial<LeasedLane>>(lock, lastOfEach(events), { subscriber });
     const running = new Set(locked.map(({ seq }) => seq));
     const idle = inOrder(events, 'seq').filter(({ seq }) => !running.has(seq));
     if (lockEvents) await db.each(lockEvents, idle);
-    return { idle, running: events.length - idle.length };
+    return idle;
   };
 }
 
 /** What people do with many events: replays and dismissals. */
 export function resetOperations(d: Dialect) {
-  const makeReady = releasing(d, 'held_by = $held_by');
-  const held = `SELECT seq, resource, received_at FROM events WHERE subscriber = $subscriber AND held_by = $held_by
-    AND next_at = $held_by ORDER BY event_time, seq LIMIT ${WAVE}`;
   const lockIdle = lockingIdle(d);
   const r = d.rows('resource text, seq bigint');
   // An event that another replay holds counts as replayed once.
@@ -70,31 +49,22 @@ export function resetOperations(d: Dialect) {
 
   return {
     /**
-     * Makes the oldest events ready that a replay holds, by event time. Of a resource, an event that is released later is newer, whichever
-     * process releases it. @returns their resources; none after the last
-     */
-    release: async (db: Db, replay: Held) => makeReady(db, await db.all<Due>(held, replay), replay),
-
-    /**
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
-    async reset(
-      db: Db,
-      { events, still, resetSteps, heldBy, ...of }: Chosen & Held & { resetSteps: boolean },
-    ) {
-      const { idle, running } = await lockIdle(db, events, of);
-      const done = await db.each<{ seq: number; id: EventId }>(reset, idle, { heldBy, still });
-      if (resetSteps) await db.each(forgetSteps, done);
-      return { ids: done.map(({ id }) => id), running };
+    async reset(db: Db, { events, still, heldBy, ...how }: Chosen & Held & { resetSteps: boolean }) {
+      const idle = await lockIdle(db, events, how);
+      const done = await db.each<Pick<StoredEvent, 'id' | 'seq'>>(reset, idle, { heldBy, still });
+      if (how.resetSteps) await db.each(forgetSteps, done);
+      return { ids: done.map(({ id }) => id), left: events.length - idle.length };
     },
 
     /** Ends pending and dead events for good, and forgets the reminders that they set, but for those that a lane runs. The next claim closes a lane with nothing ready. */
     async dismiss(db: Db, { events, still, reason, now, ...of }: Chosen & { reason: string; now: number }) {
-      const { idle } = await lockIdle(db, events, of);
-      const done = await db.each<{ id: EventId }>(dismiss, idle, { still, reason, now });
+      const idle = await lockIdle(db, events, of);
+      const done = await db.each<Pick<StoredEvent, 'id'>>(dismiss, idle, { still, reason, now });
       await db.each(forgetReminders, done, of);
-      return done.map(({ id }) => id);
+      return { ids: done.map(({ id }) => id), left: events.length - idle.length };
     },
   };
 }

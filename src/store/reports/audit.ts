@@ -19,37 +19,35 @@ export interface Change {
 /** How long changes stay. */
 const KEPT_MS = 365 * 86_400_000;
 
-export function auditOperations() {
-  const add = `INSERT INTO audit (at, what, filters, who) VALUES ($now, $what, $filters, $who) RETURNING seq`;
-  const hide = `UPDATE audit SET filters = replace(filters, $name, $erased) WHERE filters <> replace(filters, $name, $erased)`;
-  return {
-    /** Notes a change that begins, and forgets those of more than a year ago. @returns its seq */
-    async changeBegan(db: Db, change: Pick<Change, 'what' | 'filters' | 'who'> & { readonly now: number }) {
-      await db.all('DELETE FROM audit WHERE at < $before', { before: change.now - KEPT_MS });
-      return one<Pick<Change, 'seq'>>(db, add, change);
-    },
+const ADD = `INSERT INTO audit (at, what, filters, who) VALUES ($now, $what, $filters, $who) RETURNING seq`;
+const CHANGES = 'SELECT * FROM audit WHERE seq < coalesce($before, seq + 1) ORDER BY seq DESC LIMIT $limit';
+const HIDE =
+  'UPDATE audit SET filters = replace(filters, $name, $erased) WHERE filters <> replace(filters, $name, $erased)';
 
-    changeEnded: (db: Db, change: Pick<Change, 'seq' | 'changed'>) =>
-      db.all('UPDATE audit SET changed = $changed WHERE seq = $seq', change),
+export const auditOperations = {
+  /** Notes a change that begins, and forgets those of more than a year ago. @returns its seq */
+  async changeBegan(db: Db, change: Pick<Change, 'what' | 'filters' | 'who'> & { readonly now: number }) {
+    await db.all('DELETE FROM audit WHERE at < $before', { before: change.now - KEPT_MS });
+    return one<Pick<Change, 'seq'>>(db, ADD, change);
+  },
 
-    /** Puts the digest of a resource or site in the place of its name, with and without `media:` or `channel:` before it. */
-    async hideErased(db: Db, { name }: { readonly name: string }): Promise<void> {
-      for (const text of new Set([name, name.replace(/^(media|channel|site):/, '')]))
-        await db.all(hide, { name: JSON.stringify(text), erased: JSON.stringify(erasedName(name)) });
-    },
-  };
-}
+  changeEnded: (db: Db, change: Pick<Change, 'seq' | 'changed'>) =>
+    db.all('UPDATE audit SET changed = $changed WHERE seq = $seq', change),
+
+  /** Puts the digest of a resource or site in the place of its name, with and without `media:` or `channel:` before it. */
+  async hideErased(db: Db, { name }: { readonly name: string }): Promise<void> {
+    for (const text of [name, name.replace(/^(media|channel|site):/, '')])
+      await db.all(HIDE, { name: JSON.stringify(text), erased: JSON.stringify(erasedName(name)) });
+  },
+};
 
 /** Changes, the last one first, before a seq. */
-export const changes = (
-  db: Db,
-  { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
-) =>
-  db.all<Change>('SELECT * FROM audit WHERE seq < $before ORDER BY seq DESC LIMIT $limit', { before, limit });
+export const changes = (db: Db, page: { readonly before?: number | undefined; readonly limit: number }) =>
+  db.all<Change>(CHANGES, page);
 
 /** Makes a change, and notes who made it: what is meant at first, and how many it changed at its end. */
 export async function audited<T>(
-  { reports }: { readonly reports: Calls<ReturnType<typeof auditOperations>> },
+  { reports }: { readonly reports: Calls<typeof auditOperations> },
   { filters, ...by }: { readonly what: string; readonly filters: object; readonly who: string },
   work: () => Promise<T>,
   changedBy: (done: T) => number,

@@ -43,24 +43,25 @@ const oldestOf = (which: string) => `SELECT min(received_at) FROM (
     WHERE e.subscriber = l.subscriber AND e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
     ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND ${which}`;
 const lanes = (which: string, lease: string, end: string) =>
-  `SELECT (${oldestOf(which)}) AS received_at, 0 AS replays
+  `SELECT (${oldestOf(which)}) AS received_at
     FROM (SELECT subscriber, resource, event FROM lanes WHERE ${OF} AND lease ${lease} ${end}) l`;
 // A run of a schedule may take longer than its times are apart.
 const ready = (which: string) =>
   `${lanes(which, 'IS NULL', `ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL
     ${lanes(`${which} AND origin <> 'schedule'`, 'IS NOT NULL', '')}`;
-const oldestWaiting = `SELECT received_at, replays FROM (SELECT received_at, replays, asked_at FROM events
-  WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL`;
-const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o WHERE replays = 0)`;
+const oldestWaiting = `SELECT received_at FROM (SELECT received_at, replays, asked_at FROM events
+  WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL AND replays = 0`;
+const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o)`;
 const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${count('quarantine')} AS quarantined,
   coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
 // What a subscriber was not given yet is ready for it, too.
-const notGiven = `SELECT received_at, 0 AS replays FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
+const notGiven = `SELECT received_at FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
   AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) ORDER BY seq LIMIT ${OLDEST}) n WHERE NOT ${IS_OWN}`;
 // Asked of one subscriber after the other: the indexes by which work is found begin with it.
-const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} AS ready,
-  ${count(`events WHERE ${OF} AND next_at IS NOT NULL`)} AS waiting, ${count(`lanes WHERE ${OF} AND lease IS NOT NULL`)} AS running,
+const waiting = count(`events WHERE ${OF} AND next_at IS NOT NULL`);
+const running = count(`lanes WHERE ${OF} AND lease IS NOT NULL`);
+const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} - ${running} + ${waiting} AS pending, ${waiting} AS waiting, ${running} AS running,
   ${oldest(`${ready('starts = 0 AND asked_at IS NULL')} UNION ALL ${notGiven}`)} AS oldest_ready_at,
   ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting} UNION ALL ${notGiven}`)} AS oldest_pending_at,
   (SELECT next_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT 1) AS next_at`;
@@ -93,12 +94,8 @@ export const silenceSince = (db: Db, time: { readonly since: number }) =>
 export async function overview(db: Db): Promise<Overview> {
   const { paused, ...row } = await one<OverviewRow>(db, atAGlance);
   const subscribers: Record<string, Work> = {};
-  for (const subscriber of await subscriberNames(db)) {
-    const { ready, ...work } = await one<Omit<Work, 'pending'> & { ready: number }>(db, workOf, {
-      subscriber,
-    });
-    subscribers[subscriber] = { ...work, pending: Math.max(0, ready - work.running) + work.waiting };
-  }
+  for (const subscriber of await subscriberNames(db))
+    subscribers[subscriber] = await one<Work>(db, workOf, { subscriber });
   const works = Object.values(subscribers);
   const sum = (name: 'pending' | 'waiting' | 'running') => works.reduce((all, one) => all + one[name], 0);
   const first = (name: 'oldestReadyAt' | 'oldestPendingAt' | 'nextAt') =>

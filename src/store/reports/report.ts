@@ -1,8 +1,7 @@
-import { type Db, type Dialect, insert } from '../dialect.ts';
+import { type Db, type Dialect, insert, one } from '../dialect.ts';
 import { inOrder } from '../queue/lanes.ts';
+import type { EventId, StoredEvent } from '../stored.ts';
 import { auditOperations, changes } from './audit.ts';
-import { channels } from './channels.ts';
-import { lastPass } from './last-pass.ts';
 import { newestOfWebhooks, overview, silenceSince } from './overview.ts';
 
 /** How often a process came to a result in a minute. */
@@ -68,24 +67,41 @@ export interface Report {
   readonly accepted?: readonly string[];
 }
 
-/** A grave fault, from when it is first seen until its end is posted. Times are milliseconds since the epoch. */
-export interface SeenFault {
-  readonly fault: string;
-  readonly of?: string;
+/** The schedule by which an app reconciles, and the name in its state under which the last pass is. */
+export const RECONCILE = 'reconcile';
+export const PASS = 'pass';
+
+/** The last pass that looked for what never came. Times are milliseconds since the epoch. */
+export interface Pass {
+  readonly beganAt: number;
+  /** what was expected since this time */
   readonly since: number;
-  /** as it was seen last */
-  readonly text: string;
-  readonly advice: string;
-  readonly isPosted: boolean;
-  /** in how many rounds it has not been seen since */
-  readonly missed: number;
+  readonly expected: number;
+  /** what had not come, by kind */
+  readonly missing: Readonly<Record<string, number>>;
+  /** how many of these wait in quarantine */
+  readonly quarantined: number;
+  /** whether they were recorded: not where they were more than `most` */
+  readonly isRecorded: boolean;
+  /** when the last pass began that recorded what was missing; undefined before the first */
+  readonly wholeAt?: number | undefined;
 }
 
-/** What all processes together have posted. */
-export interface Alerts {
-  /** when something was posted last */
-  readonly postedAt: number;
-  readonly faults: readonly SeenFault[];
+type ChannelState = 'active' | 'idle';
+
+/** The state of a live channel by its newest event: of one event time, the one received later. */
+export interface Channel extends Pick<StoredEvent, 'resource' | 'siteId'> {
+  readonly state: ChannelState;
+  /** the event time of that event, milliseconds since the epoch */
+  readonly since: number;
+  readonly event: EventId;
+}
+
+export interface ChannelPage {
+  readonly state?: ChannelState | undefined;
+  /** only channels after this one, as `channel:ID` */
+  readonly after?: string | undefined;
+  readonly limit: number;
 }
 
 /** A process that posts alerts renews its lease every ten seconds; another takes it over so long after the last time. */
@@ -124,17 +140,19 @@ export function reportOperations(d: Dialect) {
   const forget = `DELETE FROM refusals WHERE last_at < (SELECT last_at FROM refusals ORDER BY last_at DESC
     LIMIT 1 OFFSET ${MOST_REFUSALS - 1}) AND (webhook_id, last_at) NOT IN (SELECT webhook_id, max(last_at) FROM refusals
     WHERE webhook_id IN (SELECT webhook_id FROM secrets) GROUP BY webhook_id)`;
-  const lockAlerts = d.lock('meta', 'name', `value, ${d.now} AS now`);
+  const lockAlerts = `INSERT INTO meta (name, value) VALUES ('alerts', '{}')
+    ON CONFLICT (name) DO UPDATE SET value = meta.value RETURNING value, ${d.now} AS now`;
   const endRows = `UPDATE refusals SET in_a_row = 0, row_since = NULL WHERE in_a_row > 0 AND ${d.among('webhook_id', 'accepted')}`;
   return {
-    ...auditOperations(),
+    ...auditOperations,
 
     /** Adds the counts of a process, notes when it was last seen, and deletes rows that are too old. */
-    async report(db: Db, report: Report & { readonly now: number }): Promise<void> {
-      const { instance, stats, refusals, accepted = [], now } = report;
+    async report(db: Db, { instance, stats, refusals, accepted = [], now }: Report & { now: number }) {
       await db.all(see, { ...instance, kinds: instance.kinds.join(), now });
-      const own = stats.map((one) => ({ ...one, instance: instance.name }));
-      await db.each(add, inOrder(own, 'minute'));
+      await db.each(
+        add,
+        inOrder(stats, 'minute').map((one) => ({ ...one, instance: instance.name })),
+      );
       // Reports of several processes would lock the same rows in different orders.
       if (d.hasLocks && refusals.length + accepted.length > 0)
         await db.all('LOCK TABLE refusals IN SHARE ROW EXCLUSIVE MODE');
@@ -159,17 +177,15 @@ export function reportOperations(d: Dialect) {
      * @returns what was posted, and the time; undefined where another process has the lease
      */
     async holdAlerts(db: Db, { by, alerts, now }: { by: string; alerts?: Alerts; now: number }) {
-      await db.all(`INSERT INTO meta (name, value) VALUES ('alerts', '{}') ON CONFLICT (name) DO NOTHING`);
-      const rows = await db.each<{ value: string; now: number }>(lockAlerts, [{ name: 'alerts' }], { now });
-      const [{ value: text, now: time } = { value: '{}', now }] = rows;
-      const held = { by: '', renewedAt: 0, postedAt: 0, faults: [], ...JSON.parse(text) };
+      const found = await one<{ value: string; now: number }>(db, lockAlerts, { now });
+      const held = { by: '', renewedAt: 0, postedAt: 0, faults: [], ...JSON.parse(found.value) };
       // A clock that was set back frees the lease, too.
-      const isFree = Math.abs(time - held.renewedAt) >= ALERTS_LEASE_MS;
+      const isFree = Math.abs(found.now - held.renewedAt) >= ALERTS_LEASE_MS;
       if (held.by !== by && (!isFree || alerts)) return undefined;
-      const { postedAt, faults }: Alerts = alerts ?? held;
-      const value = JSON.stringify({ by, renewedAt: time, postedAt, faults });
+      const { postedAt, faults } = alerts ?? held;
+      const value = JSON.stringify({ by, renewedAt: found.now, postedAt, faults });
       await db.all("UPDATE meta SET value = $value WHERE name = 'alerts'", { value });
-      return { postedAt, faults, now: time };
+      return { postedAt, faults, now: found.now };
     },
   };
 }
@@ -180,33 +196,62 @@ export interface Sum extends Pick<Stat, 'result' | 'count' | 'ms' | 'slowest'> {
   readonly name: number | string;
 }
 
+/** A start that has not ended, or whose lease was lost. Times are milliseconds since the epoch. */
+export interface AtWork extends Pick<StoredEvent, 'id' | 'subscriber' | 'origin' | 'kind' | 'siteId'> {
+  readonly instance: string;
+  readonly since: number;
+  /** of its lease */
+  readonly until: number;
+  readonly isRunning: 0 | 1;
+}
+
+/** What all processes together have posted, and when something was posted last: milliseconds since the epoch. It is kept as JSON. */
+export type Alerts = Readonly<{ postedAt: number; faults: readonly object[] }>;
+
 type Life = Omit<Instance, 'machine' | 'state' | 'kinds'> & { readonly kinds: string };
+
+const LAST_PASS = `SELECT value FROM state WHERE subscriber = '' AND resource = 'schedule:${RECONCILE}' AND name = '${PASS}'`;
+
+const COUNTS = `SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'idle') AS idle
+  FROM channels`;
+const AFTER_CHANNEL =
+  '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)';
 
 /** What processes have told, the overview, and live channels. */
 export function reportReads(d: Dialect) {
   const lives = `SELECT name, version, seen_at - (clock_at - started_at) AS started_at, seen_at, left_at, running, kinds,
     clock_at - seen_at AS ahead_ms, ${d.now} AS now FROM instances ORDER BY name, seen_at`;
-  const atWork = `SELECT instance, until, id, kind, site_id FROM (
-    SELECT * FROM (SELECT instance, event, started_at, started_at + ms AS until FROM attempts
+  const sumsBy = (name: string) =>
+    `SELECT ${name} AS name, result, CAST(sum(count) AS bigint) AS count, sum(ms) AS ms, max(slowest) AS slowest
+    FROM stats WHERE minute >= $since GROUP BY ${name}, result`;
+  const atWork = `SELECT instance, since, until, is_running, id, subscriber, origin, kind, site_id FROM (
+    SELECT * FROM (SELECT instance, event, started_at AS since, started_at + ms AS until, 0 AS is_running FROM attempts
       WHERE outcome = 'lost' ORDER BY started_at DESC LIMIT ${MOST_LOST}) a
-    UNION ALL SELECT owner, event, started_at, until FROM lanes WHERE lease IS NOT NULL) w
-    JOIN events ON seq = event ORDER BY started_at DESC`;
+    UNION ALL SELECT owner, event, started_at, until, 1 FROM lanes WHERE lease IS NOT NULL) w
+    JOIN events ON seq = event ORDER BY since DESC`;
 
   return {
     overview,
     newestOfWebhooks,
     silenceSince,
-    channels,
     changes,
-    lastPass,
+
+    /** The last pass of the schedule; undefined before the first. */
+    lastPass: async (db: Db): Promise<Pass | undefined> =>
+      (await db.all<{ value: string }>(LAST_PASS)).map(({ value }) => JSON.parse(value))[0],
+
+    /** Live channels by their states, the latest change first. */
+    async channels(db: Db, { state, after, limit }: ChannelPage) {
+      const place = after === undefined ? 'true' : AFTER_CHANNEL;
+      const sql = `SELECT resource, site_id, state, since, event FROM channels WHERE state = coalesce($state, state) AND ${place}
+        ORDER BY since DESC, resource DESC LIMIT $limit`;
+      const counts = await one<Record<ChannelState, number>>(db, COUNTS);
+      return { counts, channels: await db.all<Channel>(sql, { state, after, limit }) };
+    },
 
     /** Sums of what all processes have stored since a time, by minutes or kinds. */
     stats: (db: Db, { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' }) =>
-      db.all<Sum>(
-        `SELECT ${by} AS name, result, CAST(sum(count) AS bigint) AS count, sum(ms) AS ms, max(slowest) AS slowest
-         FROM stats WHERE minute >= $since GROUP BY ${by}, result`,
-        { since },
-      ),
+      db.all<Sum>(sumsBy(by), { since }),
 
     /** The lives of processes that were seen within an hour, by name, of each the oldest first. */
     async instances(db: Db, time: { readonly now: number }): Promise<Instance[]> {
@@ -226,13 +271,10 @@ export function reportReads(d: Dialect) {
       });
     },
 
-    /** The events that processes have at work, or had when their leases were lost, the last started first. `until`: of the lease */
-    atWork: (db: Db) =>
-      db.all<{ instance: string; until: number; id: string; kind: string; siteId: string }>(atWork),
+    /** What processes have at work, or had when their leases were lost, the last started first. */
+    atWork: (db: Db) => db.all<AtWork>(atWork),
 
     /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
-    refusals: (db: Db) =>
-      db.all<Refusals>(`SELECT reason, webhook_id, network, first_at, last_at, count, in_a_row, row_since
-        FROM refusals ORDER BY last_at DESC`),
+    refusals: (db: Db) => db.all<Refusals>('SELECT * FROM refusals ORDER BY last_at DESC'),
   };
 }

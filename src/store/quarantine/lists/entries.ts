@@ -15,9 +15,8 @@ export interface QuarantinePage {
 /** How many bytes the entries of a network or webhook take in quarantine; without both, of all. */
 type Share = Partial<Record<'network' | 'webhookId', string>> & { bytes: number };
 
-/** A webhook that entries of the quarantine name. */
-export type WaitingWebhook = Pick<Quarantined, 'webhookId'> &
-  Readonly<Record<'notifications' | 'firstAt' | 'lastAt', number>>;
+/** How many entries of the quarantine name a webhook. */
+type Waiting = Pick<Quarantined, 'webhookId'> & Record<'notifications' | 'firstAt' | 'lastAt', number>;
 
 const PAGE = 500;
 
@@ -38,10 +37,8 @@ export function quarantineReads(d: Dialect) {
   const claiming = `SELECT kind, resource, event_time FROM quarantine WHERE ${d.among('resource', 'resources')}`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
-  const size = async (db: Db, { webhook }: { webhook?: string | undefined } = {}): Promise<number> => {
-    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(webhook)}`;
-    return (await one<{ n: number }>(db, sql, { webhook })).n;
-  };
+  const size = async (db: Db, of: Pick<QuarantinePage, 'webhook'> = {}): Promise<number> =>
+    (await one<{ n: number }>(db, `SELECT count(*) AS n FROM quarantine WHERE ${whose(of.webhook)}`, of)).n;
 
   return {
     /** How many entries wait, of one webhook or all. */
@@ -49,15 +46,14 @@ export function quarantineReads(d: Dialect) {
 
     /** Entries in the order of arrival, with their tokens; none after the last. */
     async entries(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage = {}): Promise<Quarantined[]> {
-      const where = `seq > $after AND ${whose(webhook)}`;
-      const sql = `SELECT seq, token, ${columns} FROM quarantine WHERE ${where} ORDER BY seq LIMIT $limit`;
+      const sql = `SELECT seq, token, ${columns} FROM quarantine
+        WHERE seq > $after AND ${whose(webhook)} ORDER BY seq LIMIT $limit`;
       return db.all<Quarantined>(sql, { webhook, after, limit });
     },
 
     /** How many of some expected notifications entries claim to be. One look at all entries: no index has their resources. */
     async waitingOf(db: Db, { list }: { readonly list: readonly Expected[] }): Promise<number> {
-      const resources = list.map(({ resource }) => resource);
-      const entries = await db.all<Expected>(claiming, { resources });
+      const entries = await db.all<Expected>(claiming, { resources: list.map(({ resource }) => resource) });
       const waits = ({ kind, resource, eventTime }: Expected) =>
         entries.some((one) => one.kind === kind && one.resource === resource && one.eventTime >= eventTime);
       return list.filter(waits).length;
@@ -65,8 +61,8 @@ export function quarantineReads(d: Dialect) {
 
     /** The bytes of all entries, of those of webhooks with a stored secret, and of networks and webhooks with `least`: the largest first. */
     async shares(db: Db, { least }: { readonly least: number }) {
-      const { bytes, ours } = await one<{ bytes: number; ours: number }>(db, sums);
-      return { bytes, ours, shares: await db.all<Share>(shares, { least }) };
+      const held = await one<{ bytes: number; ours: number }>(db, sums);
+      return { ...held, shares: await db.all<Share>(shares, { least }) };
     },
 
     /** The newest entries of a network or webhook, or of all, with a seq lower than `before`. `isOurs`: its webhook has a stored secret, live or not. */
@@ -80,9 +76,8 @@ export function quarantineReads(d: Dialect) {
 
     /** How many entries wait for each webhook, and the newest of them. */
     async summary(db: Db, page: { readonly newest: number }) {
-      const [total, webhooks] = [await size(db), await db.all<WaitingWebhook>(largest)];
       const newest = await db.all<Omit<Quarantined, 'seq' | 'token'>>(newestFirst, page);
-      return { total, webhooks, newest };
+      return { total: await size(db), webhooks: await db.all<Waiting>(largest), newest };
     },
   };
 }

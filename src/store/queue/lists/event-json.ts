@@ -1,34 +1,30 @@
+import { columnOf } from '../../dialect.ts';
 import type { StoreReader } from '../../event-store.ts';
 import type { Quarantined, StateValue, StoredEvent } from '../../stored.ts';
 import type { SetReminder, StoredSchedule } from './reminders.ts';
-import type { Attempt, RunningStart } from './types.ts';
 
-/** An event as JSON, for `--json` and the API: names as in notifications, times in ISO 8601, null for absent members. */
-export function eventJson(event: StoredEvent) {
-  return {
-    id: event.id,
-    subscriber: event.subscriber,
-    origin: event.origin,
-    kind: event.kind,
-    resource: event.resource,
-    site_id: event.siteId,
-    webhook_id: event.webhookId,
-    request: event.request ?? null,
-    event_time: eventTimeOf(event),
-    received_at: iso(event.receivedAt),
-    deliveries: event.deliveries,
-    last_delivery_at: iso(event.lastDeliveryAt),
-    status: event.status,
-    starts: event.starts,
-    attempts: event.attempts,
-    replays: event.replays,
-    next_attempt_at: isoOrNull(event.nextAttemptAt),
-    waiting: event.waiting ?? null,
-    handled_at: isoOrNull(event.handledAt),
-    last_error: event.lastError ?? null,
-    body: event.body ?? null,
-  };
+type Column<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? '' : '_'}${Lowercase<First>}${Column<Rest>}`
+  : Name;
+
+/** Members as JSON has them: names as in notifications, times in ISO 8601, null for absent ones. */
+type Json<T> = {
+  readonly [Name in keyof T & string as Column<Name> & string]:
+    | (Name extends `${string}${'At' | 'Until' | 'Time'}` ? string : Exclude<T[Name], undefined>)
+    | (undefined extends T[Name] ? null : Name extends 'eventTime' ? null : never);
+};
+
+/** The members of a row as JSON. The store writes 0 if a notification has no time. */
+export function jsonOf<T extends object>(row: T): Json<T> {
+  const members = Object.entries(row).map(([name, value]) => {
+    const isAbsent = value === undefined || (name === 'eventTime' && value === 0);
+    return [columnOf(name), isAbsent ? null : /(At|Until|Time)$/.test(name) ? iso(value) : value];
+  });
+  return Object.fromEntries(members);
 }
+
+/** An event as JSON, for `--json` and the API. */
+export const eventJson = ({ seq: _, endedAt, late, repeats, ...event }: StoredEvent) => jsonOf(event);
 
 /**
  * One event with the start that has not ended (`running`), the state of its media or channel now, the
@@ -38,68 +34,37 @@ export function eventJson(event: StoredEvent) {
 export async function wholeEventJson({ queue }: Pick<StoreReader, 'queue'>, id: string) {
   const event = await queue.event({ id });
   if (!event) return undefined;
-  const [running, state, reminders, steps, attempts, siblings] = await Promise.all([
-    queue.running({ id }),
-    queue.state(event),
-    queue.remindersOf(event),
-    queue.steps({ id }),
-    queue.attempts({ id }),
-    queue.siblings({ id }),
-  ]);
+  const siblings = await queue.siblings({ id });
   return {
     ...eventJson(event),
     late: event.late ?? false,
-    running: running ? runningJson(running) : null,
-    state: stateJson(state),
-    reminders: reminders.map(reminderJson),
-    steps: steps.map(({ name, result }) => ({ name, result: JSON.parse(result ?? 'null') })),
-    history: attempts.map(attemptJson),
+    running: (await queue.running({ id })).map(jsonOf)[0] ?? null,
+    state: stateJson(await queue.state(event)),
+    reminders: (await queue.remindersOf(event)).map(reminderJson),
+    steps: (await queue.steps({ id })).map((step) => ({
+      ...step,
+      result: JSON.parse(step.result ?? 'null'),
+    })),
+    history: (await queue.attempts({ id })).map(jsonOf),
     siblings: siblings
       .filter((other) => other.id !== id)
       .map(({ id, subscriber, status, endedAt }) => ({ id, subscriber, status, ended: isoOrNull(endedAt) })),
   };
 }
 
-/** The store writes 0 if a notification has no time. */
-export const eventTimeOf = ({ eventTime }: Pick<StoredEvent, 'eventTime'>) =>
-  isoOrNull(eventTime || undefined);
-
-function attemptJson({ replay, attempt, startedAt, durationMs, outcome, error, log, instance }: Attempt) {
-  const times = { started_at: iso(startedAt), duration_ms: durationMs };
-  return { replay, attempt, ...times, outcome, error: error ?? null, log: log ?? null, instance };
-}
-
-function runningJson({ startedAt, leaseUntil, instance }: RunningStart) {
-  return { started_at: iso(startedAt), lease_until: iso(leaseUntil), instance };
-}
-
 /** A reminder that is set, as JSON. */
-export function reminderJson({ subscriber, resource, name, dueAt, setAt, setBy, data }: SetReminder) {
-  const times = { due_at: iso(dueAt), set_at: iso(setAt), set_by: setBy };
-  return { subscriber, resource, name, ...times, data: JSON.parse(data) };
-}
+export const reminderJson = (set: SetReminder) => ({ ...jsonOf(set), data: JSON.parse(set.data) });
 
 /** A schedule with its last and next ticks, as JSON. */
 export function scheduleJson({ name, spec, nextAt, last }: StoredSchedule) {
-  const status = last?.status ?? null;
-  const tick = { last_at: isoOrNull(last?.eventTime), last_event: last?.id ?? null, last_status: status };
-  return { name, spec: JSON.parse(spec), next_at: iso(nextAt), ...tick };
+  const tick = { lastAt: last?.eventTime, lastEvent: last?.id, lastStatus: last?.status };
+  return { ...jsonOf({ name, spec, nextAt, ...tick }), spec: JSON.parse(spec) };
 }
 
 /** An entry of the quarantine as JSON, without its token: once the secret is known, the token would verify. */
 export function unprovenJson(entry: Omit<Quarantined, 'seq' | 'token'>) {
-  return {
-    id: entry.id,
-    kind: entry.kind,
-    webhook_id: entry.webhookId,
-    site_id: entry.siteId,
-    resource: entry.resource,
-    event_time: eventTimeOf(entry),
-    received_at: iso(entry.receivedAt),
-    source: entry.source,
-    deliveries: entry.deliveries,
-    body: entry.body,
-  };
+  const { id, kind, webhookId, siteId, resource, eventTime, receivedAt, source, deliveries, body } = entry;
+  return jsonOf({ id, kind, webhookId, siteId, resource, eventTime, receivedAt, source, deliveries, body });
 }
 
 /** The state of a resource as JSON: its values by name. */

@@ -1,11 +1,11 @@
 import { type Db, type Dialect, one } from '../../dialect.ts';
 import { IS_OWN, OF } from '../../schema.ts';
-import { type DoneStep, type Of, ofSubscriber, type StateValue, type StoredEvent } from '../../stored.ts';
+import type { DoneStep, Of, StateValue, StoredEvent } from '../../stored.ts';
 import type { Lane, LeaseKey } from '../lanes.ts';
 import { LOOKED_AT, problemReads } from './problems.ts';
 import { reminderReads } from './reminders.ts';
-import { COLUMNS, type EventRow, eventOf, LANES, searchReads, subscriberNames } from './search.ts';
-import type { Attempt, RunningStart, StatePlace, StatesQuery, Subscriber } from './types.ts';
+import { COLUMNS, eventsBy, LANES, searchReads } from './search.ts';
+import type { Attempt, StatePlace, StatesQuery, Subscriber } from './types.ts';
 
 /** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
@@ -16,7 +16,8 @@ type Id = { readonly id: string };
 /** What one reads of events, their steps and states. */
 export function eventReads(d: Dialect) {
   const searching = searchReads(d);
-  const byIds = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE ${d.among('e.id', 'ids')} ORDER BY e.subscriber`;
+  const byId = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
+  const siblings = `${byId} OR (e.id > $first AND e.id < $end) ORDER BY e.subscriber`;
   const attempts = `SELECT a.replay, a.attempt, a.started_at, a.ms AS duration_ms, a.outcome, a.error, a.log, a.instance
     FROM attempts a JOIN events e ON e.seq = a.event WHERE e.id = $id ORDER BY a.replay, a.attempt, a.started_at`;
   const running = `SELECT l.started_at, l.until AS lease_until, l.owner AS instance
@@ -42,15 +43,12 @@ export function eventReads(d: Dialect) {
       WHERE seq > place AND subscriber = '' AND NOT ${IS_OWN} LIMIT ${LOOKED_AT}) b) AS behind
     FROM subscribers WHERE place IS NOT NULL ORDER BY name`;
 
-  const eventsOf = async (db: Db, ids: readonly string[]) =>
-    (await db.all<EventRow>(byIds, { ids })).map(eventOf);
-
   return {
     ...searching,
     ...problemReads,
     ...reminderReads(searching),
 
-    event: async (db: Db, { id }: Id): Promise<StoredEvent | undefined> => (await eventsOf(db, [id]))[0],
+    event: async (db: Db, id: Id) => (await eventsBy(db, byId, id))[0],
 
     /** What there may be to do for a subscriber: to claim, to wake, to recover, reminders, and to make events of its. 0 means no */
     work: (db: Db, of: Of & { readonly now: number }) =>
@@ -65,31 +63,24 @@ export function eventReads(d: Dialect) {
     /** All events of one notification, by one of their ids: that of the handlers without a name first. */
     async siblings(db: Db, { id }: Id): Promise<StoredEvent[]> {
       const [notification = ''] = id.split('@');
-      const ids = (await subscriberNames(db)).map((name) => ofSubscriber(notification, name));
-      return await eventsOf(db, ids);
+      // Between these are the ids that have an @ behind it.
+      return eventsBy(db, siblings, { id: notification, first: `${notification}@`, end: `${notification}A` });
     },
 
     attempts: (db: Db, id: Id) => db.all<Attempt>(attempts, id),
 
-    running: async (db: Db, id: Id) => (await db.all<RunningStart>(running, id))[0],
-
-    /** The events around one of its resource, newest event time first. */
-    async timeline(db: Db, { id, each }: Id & { each: number }): Promise<StoredEvent[] | undefined> {
-      const [event] = await eventsOf(db, [id]);
-      if (!event) return undefined;
-      const filter = { resource: event.resource, subscriber: event.subscriber };
-      const stretch = { after: id, reach: each, limit: each };
-      const newer = await searching.search(db, { filter, stretch, order: 'oldest' });
-      const older = await searching.search(db, { filter, stretch, order: 'newest' });
-      return [...newer.events.toReversed(), event, ...older.events];
-    },
+    /**
+     * The start that has not ended, if there is one. `leaseUntil`: from when on another process may take the event over; the one that runs
+     * it moves this on as long as it lives.
+     */
+    running: (db: Db, id: Id) =>
+      db.all<Pick<Attempt, 'startedAt' | 'instance'> & { readonly leaseUntil: number }>(running, id),
 
     steps: (db: Db, event: Id) => db.all<DoneStep>(steps, event),
 
     async step(db: Db, asked: LeaseKey & Of & { readonly name: string }) {
       const [done] = await db.all<Pick<DoneStep, 'result'>>(step, asked);
-      const isHeld = (await db.all(holds, asked)).length > 0;
-      return { done, isHeld };
+      return { done, isHeld: (await db.all(holds, asked)).length > 0 };
     },
 
     state: (db: Db, lane: Lane & Of) => db.all<StateValue>(state, lane),

@@ -1,10 +1,8 @@
 import type { Db } from '../../dialect.ts';
-import type { Held, Problem } from './types.ts';
+import type { Problem } from './types.ts';
 
 /** How many of the newest dead events, and of those that wait after a failure, are read. */
 export const LOOKED_AT = 10_000;
-/** How many starts that have not ended are read, the oldest. */
-const MOST_HELD = 1000;
 /** The characters of an error's first line that count. */
 const LONGEST = 200;
 
@@ -21,42 +19,30 @@ const FAILED = `SELECT g.*, (SELECT min(a.started_at) FROM attempts a JOIN event
     WHERE a.event = g.seq AND a.replay = f.replays AND a.outcome IN ('error', 'timeout', 'lost')) AS failed_since
   FROM (${groups("waiting = 'failed' ORDER BY seq DESC")}) g`;
 
-const HELD = `SELECT owner AS instance, events.subscriber AS subscriber, kind, site_id, count(*) AS count, min(started_at) AS since
-  FROM (SELECT owner, started_at, event FROM lanes WHERE lease IS NOT NULL AND started_at < $before
-    ORDER BY started_at LIMIT ${MOST_HELD}) l JOIN events ON events.seq = l.event WHERE origin <> 'schedule'
-  GROUP BY owner, events.subscriber, kind, site_id ORDER BY count(*) DESC, kind, site_id`;
-
 /** With the seq of the oldest of its events: of one that was not replayed, if there is one. */
 type Group = Problem & { readonly seq: number };
 
-/** What one reads of starts and events that need attention. */
+/** What one reads of events that need attention. */
 export const problemReads = {
-  /** Starts that began before a time and have not ended, but for ticks, which have times of their own: in groups, the largest first. */
-  held: (db: Db, time: { readonly before: number }) => db.all<Held>(HELD, time),
-
-  /** Dead events, and those that wait after a failure, in groups: the largest first. */
+  /** Dead events, and those that wait after a failure, in groups, the largest first. Those whose errors differ in ids, numbers and times only are one. */
   async problems(db: Db): Promise<Problem[]> {
-    const groups = merged([...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))]);
-    return groups.map(({ seq: _, ...group }) => group);
+    const rows = [...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))];
+    const told = rows.map((row) => ({ ...row, error: alike(row.error ?? '') }));
+    const groups = Map.groupBy(told, ({ status, subscriber, kind, siteId, error }) =>
+      JSON.stringify([status, subscriber, kind, siteId, error]),
+    );
+    const sum = (one: Group, other: Group): Group => ({
+      ...(one.seq < other.seq ? one : other),
+      count: one.count + other.count,
+      firstAt: Math.min(one.firstAt, other.firstAt),
+      lastAt: Math.max(one.lastAt, other.lastAt),
+      nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),
+    });
+    const sums = Array.from(groups.values(), (some) => some.reduce(sum));
+    sums.sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
+    return sums.map(({ seq: _, ...problem }) => problem);
   },
 };
-
-/** Groups whose errors differ in ids, numbers and times only are one. */
-function merged(rows: readonly Group[]): Group[] {
-  const told = rows.map((row) => ({ ...row, error: alike(row.error ?? '') }));
-  const groups = Map.groupBy(told, (row) =>
-    JSON.stringify([row.status, row.subscriber, row.kind, row.siteId, row.error]),
-  );
-  const sum = (one: Group, other: Group): Group => ({
-    ...(one.seq < other.seq ? one : other),
-    count: one.count + other.count,
-    firstAt: Math.min(one.firstAt, other.firstAt),
-    lastAt: Math.max(one.lastAt, other.lastAt),
-    nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),
-  });
-  const sums = [...groups.values()].map((some) => some.reduce(sum));
-  return sums.toSorted((one, other) => other.count - one.count || other.lastAt - one.lastAt);
-}
 
 /** The status of an answer, such as 503, tells errors apart; 503 ms do not. */
 const isStatus = (word: string, rest: string) => /^[45]\d\d\W*$/.test(word) && !/^ m?s\b/.test(rest);

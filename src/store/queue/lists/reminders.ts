@@ -26,7 +26,8 @@ export interface StoredSchedule {
 
 const FIRST: ReminderPlace = { dueAt: -Number.MAX_SAFE_INTEGER, subscriber: '', resource: '', name: '' };
 
-const what = `SELECT subscriber, resource, name, due_at, set_at, data, (SELECT id FROM events WHERE seq = set_by) AS set_by
+const what = `SELECT subscriber, resource, name, due_at, set_at,
+    (SELECT id FROM events WHERE seq = set_by) AS set_by, data
   FROM reminders WHERE name <> ''`;
 const ofResource = `${what} AND ${OF} AND resource = $resource ORDER BY due_at, name`;
 const byTime = `${what} AND (due_at, subscriber, resource, name) > ($due_at, $subscriber, $resource, $name)

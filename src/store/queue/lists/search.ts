@@ -31,24 +31,21 @@ export function repeatsOf(e: string): string {
 }
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
-export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.webhook_id, e.site_id, e.resource, e.event_time, e.received_at, e.body, e.request,
-  e.deliveries, e.last_delivery_at, e.attempts, e.replays, e.next_at AS next_attempt_at, e.waiting, e.last_error, e.ended_at,
-  CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
-  CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
-  CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at,
+export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.resource, e.site_id, e.webhook_id, e.request, e.event_time, e.received_at,
+  e.deliveries, e.last_delivery_at, CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
+  CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts, e.attempts, e.replays, e.next_at AS next_attempt_at, e.waiting,
+  CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at, e.last_error, e.body, e.ended_at,
   CASE WHEN l.lease IS NULL THEN e.late ELSE coalesce(e.late, l.late, 0) END AS late, ${repeatsOf('e')}`;
 
 /** The lanes that run events. */
 export const LANES =
   'LEFT JOIN lanes l ON l.subscriber = e.subscriber AND l.resource = e.resource AND l.event = e.seq';
 
-/** A row of COLUMNS. */
-export type EventRow = Omit<StoredEvent, 'late'> & { readonly late: number | undefined };
-
-export const eventOf = ({ late, ...row }: EventRow): StoredEvent => ({
-  ...row,
-  late: late === undefined ? undefined : late === 1,
-});
+/** Reads events by a query of COLUMNS. */
+export async function eventsBy(db: Db, query: string, params: object): Promise<StoredEvent[]> {
+  const rows = await db.all<Omit<StoredEvent, 'late'> & { readonly late: number | undefined }>(query, params);
+  return rows.map(({ late, ...row }) => ({ ...row, late: late === undefined ? undefined : late === 1 }));
+}
 
 /**
  * How many events one query holds against a filter, some 20 ms: a filter that few events match goes through all events in such steps. As
@@ -88,7 +85,6 @@ export function searchReads(d: Dialect) {
       WHERE ${lane.is('events.resource')} AND subscriber = '' AND site_id NOT IN ($site, '') AND ${which}`,
   ).join(' UNION ALL ');
 
-  const receiptBefore = 'SELECT seq, received_at FROM events WHERE seq < $seq ORDER BY seq DESC LIMIT 1';
   const firstSince = `SELECT min(seq) AS seq FROM (SELECT seq, received_at FROM events WHERE seq < $seq
     ORDER BY seq DESC LIMIT ${REACH}) s WHERE received_at >= $time`;
 
@@ -158,9 +154,8 @@ export function searchReads(d: Dialect) {
       const plan = await planOf(db, search);
       const { limit } = search.stretch;
       const sql = `${plan.matching(COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
-      const rows = await db.all<EventRow>(sql, { ...plan.params, limit });
-      const next = rows.length === limit ? rows.at(-1)?.id : await plan.end();
-      return { events: rows.map(eventOf), next };
+      const events = await eventsBy(db, sql, { ...plan.params, limit });
+      return { events, next: events.length === limit ? events.at(-1)?.id : await plan.end() };
     },
 
     /** How many events of one stretch match, newest first, and what verbs would make of them: what is neither replayable nor under way is pruned. */
@@ -193,19 +188,10 @@ export function searchReads(d: Dialect) {
     ofOtherSites: async (
       db: Db,
       { lanes, site }: { readonly lanes: readonly Lane[]; readonly site: string },
-    ) => {
-      const rows = await db.each<Lane>(ofOtherSites, lanes, { site });
-      return [...new Set(rows.map(({ resource }) => resource))];
-    },
-
-    receiptBefore: async (db: Db, place: { readonly seq: number }) =>
-      (await db.all<Receipt>(receiptBefore, place))[0],
+    ) => (await db.each<Lane>(ofOtherSites, lanes, { site })).map(({ resource }) => resource),
 
     firstSince: async (db: Db, query: { readonly seq: number; readonly time: number }) =>
       (await one<Partial<Receipt>>(db, firstSince, query)).seq,
-
-    /** The last seq that an event was given: others may commit later, with a lower one. */
-    lastGiven: (db: Db) => one<{ seq: number }>(db, d.lastSeq),
 
     /**
      * The last seq up to which all events are committed: an event that commits later has a higher one.

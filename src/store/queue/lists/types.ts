@@ -60,12 +60,6 @@ export interface Attempt extends Pick<Settlement, 'startedAt' | 'outcome' | 'err
   readonly instance: string;
 }
 
-/** A start that has not ended, and so has no record. */
-export interface RunningStart extends Pick<Attempt, 'startedAt' | 'instance'> {
-  /** from when on another process may take the event over; the one that runs it moves this on as long as it lives */
-  readonly leaseUntil: number;
-}
-
 /** Events of one subscriber, kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
 export interface Problem extends Pick<StoredEvent, 'subscriber' | 'kind' | 'siteId'> {
   /** the first line of the error; `*` stands for what differs, and in `EventFilter.error` for anything */
@@ -81,13 +75,6 @@ export interface Problem extends Pick<StoredEvent, 'subscriber' | 'kind' | 'site
   readonly failedSince: number | undefined;
 }
 
-/** Starts of an instance that have not ended, of events of one subscriber, kind and site. */
-export interface Held extends Pick<Problem, 'subscriber' | 'kind' | 'siteId' | 'count'> {
-  readonly instance: string;
-  /** when the first of them began, milliseconds since the epoch */
-  readonly since: number;
-}
-
 /** A subscriber, and how far it is. */
 export interface Subscriber {
   readonly name: string;
@@ -97,12 +84,8 @@ export interface Subscriber {
   readonly behind: number;
 }
 
-/** A stretch of the state of all media, or of all channels. */
-export interface StatesQuery extends Of {
-  readonly of: 'media' | 'channel';
-  /** where the stretch before this one ended */
-  readonly after?: StatePlace | undefined;
-}
-
 /** A name in the state of a resource. */
 export type StatePlace = Lane & Pick<StateValue, 'name'>;
+
+/** A stretch of the state of all media, or of all channels. `after`: where the one before it ended. */
+export type StatesQuery = Of & Readonly<{ of: 'media' | 'channel'; after?: StatePlace | undefined }>;
