@@ -9,7 +9,7 @@ import { nextOf } from '../base/schedule.ts';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
 import { type Config, parseSettings, projectFolder } from '../config.ts';
 import { kindNames } from '../notification/kinds.ts';
-import { RECONCILE } from '../store/reports/last-pass.ts';
+import { RECONCILE } from '../store/reports/report.ts';
 import { isSubscriber } from '../store/stored.ts';
 import { type DefinedApp, type Handlers, limitsOf, repeatedOf, specOf } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
