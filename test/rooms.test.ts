@@ -23,8 +23,12 @@ const RECONCILE = /^import .*withReconcile.*\n|, \.\.\.withReconcile\(.*?\)/gm;
 const rooms: readonly OptionalRoom[] = [
   {
     room: 'reconcile',
-    folders: ['reconcile'],
-    mounts: { 'service.ts': RECONCILE, 'testing/life.ts': RECONCILE },
+    folders: ['reconcile', 'cli/reconcile.ts'],
+    mounts: {
+      'service.ts': RECONCILE,
+      'testing/life.ts': RECONCILE,
+      'cli/main.ts': /^ {2}reconcile: .*\n/gm,
+    },
   },
   {
     room: 'inspector',

@@ -18,7 +18,7 @@ import { checkTypes } from '../examination.ts';
 import type { Service } from '../service.ts';
 import { closeAtSignal, stopInOrder } from '../stopping.ts';
 import { watchLoop } from './loop-watch.ts';
-import { wholeNumber } from './options.ts';
+import { DEBUGGING_MS, inspectOption, wholeNumber } from './options.ts';
 import { say } from './output.ts';
 
 /** A developer waits for the restart, so a running handler is aborted soon; the restarted server runs it again. */
@@ -27,25 +27,21 @@ const LONGEST_GRACE_MS = 250;
 const CLOSING_MS = 10_000;
 /** After an endless loop or process.exit() its event waits for the end of its lease. */
 const LONGEST_LEASE_MS = 10_000;
-/** How long a handler may stand at a breakpoint. */
-const DEBUGGING_MS = 600_000;
-const INSPECT_PORT = 9229;
 
 type Flags = GlobalFlags & {
   tick?: true;
   seed?: number;
-  inspect?: number | true;
+  inspect?: number;
   restarted?: true | 'again';
 };
 
 export function addDev(program: Command): void {
-  const inspect = `take debuggers on this port of 127.0.0.1 (default: ${INSPECT_PORT})`;
   program
     .command('dev')
     .description('Develop handlers: serve on loopback and DEV_DATABASE_URL, with a mock provider beside.')
     .option('--tick', 'let the mock live: every few seconds something is uploaded, changed or goes live')
     .option('--seed <number>', 'let it live, and the same happens in the same order', wholeNumber())
-    .option('--inspect [port]', inspect, wholeNumber(0, 65_535))
+    .addOption(inspectOption('take debuggers'))
     .addOption(new Option('--restarted [again]', 'serve, and tell the parent of files').hideHelp())
     .action((_: object, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
@@ -56,8 +52,7 @@ export function addDev(program: Command): void {
 /** Loads no handlers, so that nothing in them holds it up: a process of its own serves, and starts again at changes. */
 function restart({ inspect, ...flags }: Flags): void {
   const [, program = '', ...args] = process.argv;
-  const port = inspect === true ? INSPECT_PORT : inspect;
-  const execArgv = port === undefined ? [] : [`--inspect=127.0.0.1:${port}`];
+  const execArgv = inspect === undefined ? [] : [`--inspect=127.0.0.1:${inspect}`];
   const env = settings.tellingLoads(); // before the file of settings is read here: it may change
   let check = new AbortController();
   const begin = (runsAgain: boolean) => {

@@ -12,12 +12,14 @@ import { appsOf, lackingKinds, slotsOf } from '../dispatch/subscribers.ts';
 import { checkApp, checkTypes } from '../examination.ts';
 import { kindNames } from '../notification/kinds.ts';
 import { readBody } from '../replay/compose.ts';
+import { eventElsewhere } from '../replay/event-elsewhere.ts';
 import type { DoneStep, Queue, ReminderChange, StoreReader } from '../store/event-store.ts';
 import { withReader } from '../store/open.ts';
 import { iso, isoOrNull, stateJson } from '../store/queue/lists/event-json.ts';
 import { type EventId, lineOf, ofSubscriber } from '../store/stored.ts';
 import { toVerified } from '../store/verified.ts';
 import { requiredEvent } from './events/list-and-show.ts';
+import { readSecret } from './input.ts';
 import { watchLoop } from './loop-watch.ts';
 import * as options from './options.ts';
 import { members, printFindings, printResult, say, table } from './output.ts';
@@ -87,7 +89,8 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
 }
 
 type Switches = Partial<Record<'replay' | 'late' | 'resetSteps' | 'json', true>>;
-type Flags = options.BodyFlags & Switches & { attempt: number; subscriber?: string };
+type Texts = Partial<Record<'subscriber' | 'tokenFile', string>>;
+type Flags = options.BodyFlags & Switches & Texts & { attempt: number; from?: URL; inspect?: number };
 
 const HELP = `
 Nothing is recorded; but what the handler does to other systems is real.
@@ -102,6 +105,9 @@ function addTry(handlers: Command): void {
   options
     .withBody(command, 'webhook_id (default: webhook1)')
     .option('--subscriber <name>', 'the handler of this one (default: main)', options.subscriber)
+    .option('--from <url>', 'the event of a receiver elsewhere, by its admin listener', privateUrl)
+    .option('--token-file <file>', 'its ADMIN_READ_TOKEN (-: stdin) instead of that of the environment')
+    .addOption(options.inspectOption('wait for a debugger'))
     .option('--attempt <n>', 'the value of ctx.attempt', options.wholeNumber(1), 1)
     .option('--replay', 'make ctx.replay true')
     .option('--late', 'make ctx.late true')
@@ -110,16 +116,27 @@ function addTry(handlers: Command): void {
     .action(tryHandler);
 }
 
+/** @throws KitError INPUT_INVALID if the token could be read on its way there */
+function privateUrl(text: string): URL {
+  const url = options.adminUrl(text);
+  return options.valid(options.isPrivate(url) ? url : undefined, 'https (http on this machine only)');
+}
+
 async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {
+  const { attempt, replay, late = false, from, inspect, kind, body, subscriber } = flags;
+  if (id !== undefined && [kind, body, subscriber].some((given) => given !== undefined))
+    throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');
+  if (id === undefined && from) throw new KitError('INPUT_INVALID', '--from needs the id of an event there');
   const config = options.configOf(command);
-  const { attempt, replay, late = false } = flags;
-  const circumstances = { starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
-  const trial = await (id === undefined
-    ? tryEvent({ ...(await composed(flags)), ...circumstances }, config)
-    : withReader(config, async (store) => {
-        const event = { ...(await storedEvent(store, id, flags)), ...circumstances };
-        return tryEvent(event, config, flags.resetSteps ? undefined : store.queue);
-      }));
+  const known = (id: string) =>
+    from
+      ? elsewhere(id, from, config, flags.tokenFile)
+      : withReader(config, (store) => storedEvent(store, id));
+  const { steps, ...event } = await (id === undefined ? composed(flags) : known(id));
+  if (inspect !== undefined) (await import('node:inspector')).open(inspect, '127.0.0.1', true);
+  const own = inspect === undefined ? config : { ...config, HANDLER_TIMEOUT_MS: options.DEBUGGING_MS };
+  const claim = { ...event, starts: attempt, replays: replay ? 1 : 0, late, lease: '' };
+  const trial = await tryEvent(claim, own, flags.resetSteps ? [] : steps);
   await printResult(flags.json, trial, members(trial));
   if (!['handled', 'skip', 'retry'].includes(trial.outcome))
     throw new KitError('CHECK_FAILED', 'the handler did not succeed');
@@ -133,29 +150,36 @@ async function composed(flags: Flags) {
   const received = { ...toVerified(read.value, read.text), receivedAt: systemClock.now(), seq: 0 };
   const subscriber = options.subscriberNamed(flags.subscriber);
   const id = ofSubscriber(received.id, subscriber) as EventId;
-  const facts = { origin: 'notification', repeats: undefined, state: [], reminders: [] } as const;
+  const facts = { origin: 'notification', repeats: undefined, state: [], reminders: [], steps: [] } as const;
   return { ...received, id, subscriber, ...facts };
 }
 
 /** An event of the database, with what is stored for its media or channel. */
-async function storedEvent(store: StoreReader, id: string, { kind, body: file, subscriber }: Flags) {
-  if ([kind, file, subscriber].some((given) => given !== undefined))
-    throw new KitError('INPUT_INVALID', 'give either the id of an event, or the options of a notification');
+async function storedEvent(store: StoreReader, id: string) {
   const { body, ...event } = await requiredEvent(store, id);
   if (body === undefined)
     throw new KitError('EVENT_UNKNOWN', `the body of event ${id} was removed by retention or events prune`);
   const reminders = (await store.queue.remindersOf(event)).map(({ name }) => name);
-  return { ...event, body, state: await store.queue.state(event), reminders };
+  const steps = await store.queue.steps({ id });
+  return { ...event, body, state: await store.queue.state(event), reminders, steps };
+}
+
+/** An event of a receiver elsewhere, with what is stored there for its media or channel. */
+async function elsewhere(id: string, from: URL, config: Config, tokenFile: string | undefined) {
+  const ofEnvironment = config.ADMIN_READ_TOKEN ?? config.ADMIN_TOKEN;
+  const token = tokenFile === undefined ? ofEnvironment : await readSecret(tokenFile);
+  const event = await eventElsewhere(id, from, token);
+  say('nothing is recorded there; but what the handler does to other systems is real');
+  return event;
 }
 
 /** Runs the handler for an event once, as the dispatcher does, and stores nothing. @param stored has the results of steps */
-async function tryEvent(event: Start['claim'], config: Config, stored?: Pick<Queue, 'step'>) {
+async function tryEvent(event: Start['claim'], config: Config, stored: readonly DoneStep[]) {
   const steps = new Map<string, Pick<DoneStep, 'result'> & { readonly ran: boolean }>();
   const queue: OnceOptions['store']['queue'] = {
-    async step(asked) {
-      const { name } = asked;
-      const before = steps.has(name) ? undefined : await stored?.step(asked);
-      if (before?.done) steps.set(name, { ...before.done, ran: false });
+    async step({ name }) {
+      const before = steps.has(name) ? undefined : stored.find((one) => one.name === name);
+      if (before) steps.set(name, { ...before, ran: false });
       return { done: steps.get(name), isHeld: true };
     },
     async saveStep({ name, result }) {

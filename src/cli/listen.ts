@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { jsonOf } from '../base/answer-body.ts';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
-import { httpUrlOf } from '../base/url.ts';
 import { writeWholeFile } from '../replay/export-recording.ts';
 import { CURSOR, parseLine } from '../replay/recording-lines.ts';
 import { iso } from '../store/queue/lists/event-json.ts';
@@ -11,7 +10,7 @@ import { toVerified } from '../store/verified.ts';
 import { signingKeys } from './events/send.ts';
 import { readInput, readSecret } from './input.ts';
 import { interruptible } from './interruptible.ts';
-import { configOf, kinds, moment, receiverUrl, valid, wholeNumber } from './options.ts';
+import { adminUrl, configOf, kinds, moment, receiverUrl, wholeNumber } from './options.ts';
 import { line, say, writeOn } from './output.ts';
 
 /** What the other receiver narrows the events by. */
@@ -46,12 +45,6 @@ export function addListen(program: Command): void {
   command.option('--kind <text>', described, (text) => kinds(text) && text);
   for (const name of FILTERS) command.option(`--${name} <text>`, described);
   command.addHelpText('after', HELP).action(listen);
-}
-
-function adminUrl(text: string): URL {
-  const url = httpUrlOf(text.replace(/\/*$/, '/'));
-  const isWhole = url?.search === '' && url.hash === '';
-  return valid(isWhole ? url : undefined, 'a URL such as https://hooks.example.com/, without a password');
 }
 
 async function listen(flags: Flags, command: Command): Promise<void> {

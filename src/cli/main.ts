@@ -26,6 +26,8 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   handlers: async () => (await import('./handlers.ts')).addHandlers,
   state: async () => (await import('./state.ts')).addState,
   subscribers: async () => (await import('./subscribers.ts')).addSubscribers,
+  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
+  audit: async () => (await import('./audit.ts')).addAudit,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
   move: async () => (await import('./move.ts')).addMove,
   pause: async () => (await import('./pause.ts')).addPause,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { DATABASE_URL } from '../base/url.ts';
 import { moveDatabase } from '../store/move.ts';
+import { changing } from './change.ts';
 import { givenKey } from './input.ts';
 import { configOf } from './options.ts';
 import { printResult, progress, say, table } from './output.ts';
@@ -41,6 +42,8 @@ async function move(flags: Flags, command: Command): Promise<void> {
   const moving = moveDatabase({ from, to, secretsKey, fromKey, onPage });
   const tables = await moving.finally(stage[Symbol.dispose]);
   const short = (checksum: string) => checksum.slice(0, 16);
+  const moved = async () => tables.reduce((sum, { rows }) => sum + rows, 0);
+  await changing(command, moved, { ...configOf(command), DATABASE_URL: to });
   const rows = tables.map((one) => [one.table, String(one.rows), short(one.from), short(one.to)]);
   await printResult(json, { tables }, table(['table', 'rows', 'checksum from', 'checksum to'], rows));
   say('moved, and equal on both sides: start the receivers with the database of --to as DATABASE_URL');

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { durationOf, MOMENTS, momentOf } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
+import { isLoopback } from '../base/request-origin.ts';
 import { httpUrlOf } from '../base/url.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { groupNames, isKind, kindNames, kindsMeant } from '../notification/kinds.ts';
@@ -49,6 +50,26 @@ export function receiverUrl(text: string): URL {
   if (url) return url;
   const example = 'http://127.0.0.1:3000/webhooks/media';
   throw new KitError('INPUT_INVALID', `a URL is like ${example}, without a password: arguments are public`);
+}
+
+/** The admin listener of a receiver elsewhere. */
+export function adminUrl(text: string): URL {
+  const url = httpUrlOf(text.replace(/\/*$/, '/'));
+  const isWhole = url?.search === '' && url.hash === '';
+  return valid(isWhole ? url : undefined, 'a URL such as https://hooks.example.com/, without a password');
+}
+
+/** Whether nobody on the way reads what is sent there. */
+export const isPrivate = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''));
+
+/** How long a handler may stand at a breakpoint. */
+export const DEBUGGING_MS = 600_000;
+
+/** @param what does it with debuggers */
+export function inspectOption(what: string): Option {
+  const port = new Option('--inspect [port]', `${what} on this port of 127.0.0.1 (default: 9229)`);
+  return port.preset('9229').argParser(wholeNumber(0, 65_535));
 }
 
 /** The id of an event. */

@@ -1,8 +1,7 @@
-import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { withDatabase } from '../store/open.ts';
-import { configOf } from './options.ts';
+import { changing } from './change.ts';
 import { print } from './output.ts';
+import { who } from './who.ts';
 
 /** Holding back the handlers of all processes, and letting them go on. */
 export function addPause(program: Command): void {
@@ -18,21 +17,11 @@ export function addResume(program: Command): void {
 }
 
 async function pause({ reason }: { readonly reason: string }, command: Command): Promise<void> {
-  const by = `${userName()}@${hostname()}`;
-  await withDatabase(configOf(command), (store) => store.queue.pause({ reason, by }));
+  await changing(command, ({ queue }) => queue.pause({ reason, by: who() }).then(() => 1));
   await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
 }
 
-/** The user of this process; a container may have one without a name. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return String(process.getuid?.() ?? '?');
-  }
-}
-
 async function resume(_: object, command: Command): Promise<void> {
-  const wasPaused = await withDatabase(configOf(command), (store) => store.queue.resume());
+  const wasPaused = await changing(command, ({ queue }) => queue.resume());
   await print(wasPaused ? 'handling goes on within two seconds' : 'handling was not paused');
 }

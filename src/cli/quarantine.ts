@@ -5,6 +5,7 @@ import { admitWaiting } from '../receiver/quarantine.ts';
 import type { Quarantined } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';
+import { change } from './change.ts';
 import { configOf, moment } from './options.ts';
 import { print, printResult, table, writeOn } from './output.ts';
 
@@ -39,7 +40,8 @@ async function drop({ webhook, before, all, json }: Flags, command: Command): Pr
   if (!all && webhook === undefined && before === undefined)
     throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
   await withDatabase(configOf(command), async (store) => {
-    const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
+    const which = { before: before ?? Number.MAX_SAFE_INTEGER, webhook };
+    const dropped = await change(store, command, () => store.quarantine.drop(which));
     await printResult(json, { dropped }, `${dropped} dropped`);
   });
 }
@@ -66,7 +68,7 @@ async function list({ webhook, json }: Flags, command: Command): Promise<void> {
 async function admit({ webhook, json }: Flags, command: Command): Promise<void> {
   const config = configOf(command);
   await withDatabase(config, async (store) => {
-    const admitted = await admitWaiting(store, config, webhook);
+    const admitted = await change(store, command, () => admitWaiting(store, config, webhook));
     const kept = await store.quarantine.size({ webhook });
     const why = kept > 0 ? ': no known secret verifies them' : '';
     await printResult(json, { admitted, kept }, `${admitted} admitted, ${kept} kept${why}`);

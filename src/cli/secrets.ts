@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
-import { withDatabase } from '../store/open.ts';
+import { changing } from './change.ts';
 import { givenKey } from './input.ts';
 import { configOf } from './options.ts';
 import { printResult } from './output.ts';
@@ -31,7 +31,7 @@ async function rekey({ secretFile, json }: { secretFile?: string; json?: true },
   const newKey = oldKey && (await givenKey(secretFile, 'the new key'));
   if (oldKey && newKey?.equals(oldKey))
     throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
-  const sealed = await withDatabase(config, (store) => store.secrets.rekey(newKey));
+  const sealed = await changing(command, ({ secrets }) => secrets.rekey(newKey));
   const next = newKey
     ? 'now start the server with it as SECRETS_KEY'
     : 'the key file holds it: back that up, apart from the database';

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { plural } from '../base/text.ts';
-import { withDatabase, withReader } from '../store/open.ts';
+import { withReader } from '../store/open.ts';
 import { reminderJson, stateJson } from '../store/queue/lists/event-json.ts';
+import { changing } from './change.ts';
 import { reminderTable } from './events/list-and-show.ts';
 import { configOf, resource, subscriber, subscriberNamed } from './options.ts';
 import { line, printResult, table } from './output.ts';
@@ -41,6 +42,6 @@ async function show(resource: string, { subscriber: name, json }: Flags, command
 
 async function remove(resource: string, { subscriber: name, json }: Flags, command: Command): Promise<void> {
   const lane = { resource, subscriber: subscriberNamed(name) };
-  const deleted = await withDatabase(configOf(command), (store) => store.queue.deleteState(lane));
+  const deleted = await changing(command, ({ queue }) => queue.deleteState(lane));
   await printResult(json, { ...lane, deleted }, `${line(resource)}: ${plural(deleted, 'name')} deleted`);
 }

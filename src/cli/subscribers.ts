@@ -9,6 +9,7 @@ import type { StoreReader } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { isoOrNull } from '../store/queue/lists/event-json.ts';
 import { subscriberOf } from '../store/stored.ts';
+import { change } from './change.ts';
 import { interruptible } from './interruptible.ts';
 import { configOf, moment } from './options.ts';
 import { onStderr, printResult, say, table } from './output.ts';
@@ -76,8 +77,9 @@ type StartFlags = { since: number; json?: true };
 async function start(subscriber: string, { since, json }: StartFlags, command: Command): Promise<void> {
   const config = configOf(command);
   const kinds = sentSlotsOf(appOf(await loadDefinition(config, say), subscriber).handlers);
-  await withDatabase(config, ({ queue }) =>
+  await withDatabase(config, (store) =>
     interruptible('run it again to make the rest', async (signal) => {
+      const { queue } = store;
       await queue.subscribe({ subscriber, kinds });
       const past = { subscriber: '', since, kind: kinds.includes('unknown') ? undefined : kinds };
       const total = await queue.count(past);
@@ -88,7 +90,9 @@ async function start(subscriber: string, { since, json }: StartFlags, command: C
         making.show(made, made / total);
         return pauseUntilAborted(systemClock, PAUSE_MS, signal);
       };
-      const starting = queue.startSubscriber(subscriber, since, { onStep, signal });
+      const starting = change(store, command, () =>
+        queue.startSubscriber(subscriber, since, { onStep, signal }),
+      );
       const { events, pruned } = await starting.finally(making[Symbol.dispose]);
       const text = `${plural(events, 'event')} made for ${subscriber}`;
       await printResult(json, { subscriber, events, pruned }, text);
@@ -104,7 +108,7 @@ async function remove(subscriber: string, { json }: { json?: true }, command: Co
     const { instances: having = [], behind = 0 } = all.find(({ name }) => name === subscriber) ?? {};
     if (having.length > 0)
       throw new KitError('CHECK_FAILED', `${subscriber} is in ${having.join(', ')}: deploy without it first`);
-    const dismissed = await store.queue.removeSubscriber(subscriber);
+    const dismissed = await change(store, command, () => store.queue.removeSubscriber(subscriber));
     if (dismissed === undefined) {
       const names = all.map(({ name }) => name).join(', ') || 'none';
       throw new KitError('INPUT_INVALID', `there is no subscriber ${subscriber}: this database has ${names}`);

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
-import { isLoopback } from '../base/request-origin.ts';
 import { isSeededInPublic } from '../base/seeded-random.ts';
 import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
@@ -14,9 +13,10 @@ import { keepingMark, rotate } from '../rotation/rotate.ts';
 import * as views from '../rotation/webhook-view.ts';
 import { hasDatabase, withDatabase, withStore } from '../store/open.ts';
 import { isoOrNull } from '../store/queue/lists/event-json.ts';
+import { change, changing } from './change.ts';
 import { readSecret } from './input.ts';
 import { interruptible, onInterrupt } from './interruptible.ts';
-import { configOf, lengthOfTime, receiverUrl } from './options.ts';
+import { configOf, isPrivate, lengthOfTime, receiverUrl } from './options.ts';
 import { line, members, printResult, say, table } from './output.ts';
 
 const LIST_HELP = `
@@ -79,8 +79,7 @@ function withSettings(command: Command, { isNew }: { readonly isNew: boolean }):
 }
 
 function httpsUrl(text: string): string {
-  const { protocol, hostname } = receiverUrl(text);
-  if (protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''))) return text;
+  if (isPrivate(receiverUrl(text))) return text;
   throw new InvalidArgumentError('The provider takes https only (http on this machine, for the mock).');
 }
 
@@ -116,9 +115,9 @@ async function createWebhook(flags: Metadata & { name: string; url: string }, co
   await withStore(config, async (store) => {
     // Half-done, this would leave a webhook whose secret nobody has.
     const release = onInterrupt(() => say('this step must not stay half-done: ending in a moment'));
-    const { id } = await registering
-      .createWebhook(webhook, { client, store, check: (secret) => refuseSeeded(secret, config) })
-      .finally(release);
+    const check = (secret: string) => refuseSeeded(secret, config);
+    const create = () => registering.createWebhook(webhook, { client, store, check });
+    const { id } = await change(store, command, create).finally(release);
     // Notifications that came between the creation and the storing are in quarantine.
     const admitted = await admitWaiting(store, config, id);
     const text = `webhook ${id} is registered, and its secret is stored`;
@@ -127,13 +126,15 @@ async function createWebhook(flags: Metadata & { name: string; url: string }, co
 }
 
 async function updateWebhook(id: string, flags: Metadata, command: Command): Promise<void> {
-  const change = metadataOf(flags);
-  if (Object.keys(change).length === 0)
+  const changed = metadataOf(flags);
+  if (Object.keys(changed).length === 0)
     throw new KitError('INPUT_INVALID', 'nothing to change: give an option with a new value');
-  const client = webhooksClient(configOf(command));
+  const config = configOf(command);
+  const client = webhooksClient(config);
   const { metadata } = await client.get(id);
-  const description = keepingMark(metadata.description, change.description);
-  const webhook = await client.update(id, { ...sentBack(metadata), ...change, description });
+  const description = keepingMark(metadata.description, changed.description);
+  const update = () => client.update(id, { ...sentBack(metadata), ...changed, description });
+  const webhook = await (hasDatabase(config) ? changing(command, update) : update());
   const provider = views.providerView(webhook);
   await printResult(flags.json, { id, provider }, members({ id, ...provider }));
 }
@@ -157,9 +158,11 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
   refuseSeeded(secret, config);
   await withStore(config, async (store) => {
     const before = await store.quarantine.size({ webhook: id });
-    await store.secrets.add(id, secret);
     const at = systemClock.now() + (now ? 0 : grace);
-    const ends = replace ? await registering.retireSecrets(store, { id, at, kept: secret }) : [];
+    const ends = await change(store, command, async () => {
+      await store.secrets.add(id, secret);
+      return replace ? registering.retireSecrets(store, { id, at, kept: secret }) : [];
+    });
     const here = await admitWaiting(store, config, id);
     const waiting = await store.quarantine.size({ webhook: id });
     const admitted = Math.max(here, before - waiting); // a server that runs admits some of them
@@ -179,7 +182,9 @@ async function rotateSecret(id: string, { grace: graceMs, json }: Retirement, co
   const again = `run npx hookkit webhooks rotate ${id} again, and it continues from here`;
   await withDatabase(config, async (store) => {
     const rotated = await interruptible(again, (signal) =>
-      rotate(id, { client, store, clock: systemClock, graceMs, signal, onStep: say }),
+      change(store, command, () =>
+        rotate(id, { client, store, clock: systemClock, graceMs, signal, onStep: say }),
+      ),
     ).catch((error) => {
       if (error instanceof ProviderError) say(again);
       throw error;
@@ -196,7 +201,9 @@ async function removeWebhook(id: string, { grace: graceMs, json }: Retirement, c
   const config = configOf(command);
   const client = webhooksClient(config);
   await withDatabase(config, async (store) => {
-    const deleted = await registering.deleteWebhook(id, { client, store, clock: systemClock, graceMs });
+    const deleted = await change(store, command, () =>
+      registering.deleteWebhook(id, { client, store, clock: systemClock, graceMs }),
+    );
     const until = isoOrNull(deleted.secretUntil);
     const end = endInWords(id, until, await views.readStandings(store, config));
     const what = deleted.isDeleted ? 'is deleted' : 'was gone at the provider already';

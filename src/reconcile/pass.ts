@@ -25,10 +25,10 @@ interface PassOptions {
   readonly afterMs: number;
   /** of more that are missing, none is recorded */
   readonly most: number;
+  /** ends it before anything is recorded */
+  readonly signal: AbortSignal;
   /** only counts */
   readonly isTrial?: boolean | undefined;
-  /** ends the pass */
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -64,8 +64,8 @@ export async function passOf({
   const list = [...kept.values()];
   const quarantined = absent > 0 ? await store.quarantine.waitingOf({ list: list.map(looked) }) : 0;
   const isRecorded = !isTrial && absent <= most;
+  signal.throwIfAborted();
   for (let at = 0; isRecorded && at < list.length; at += STEP) {
-    signal.throwIfAborted();
     // Some may have come while the pass went on.
     const still = await missingOf(store, list.slice(at, at + STEP));
     await Promise.all(still.map((one) => store.queue.record({ ...one, origin: 'reconciled' })));

@@ -38,12 +38,12 @@ export async function exportRecording(
   for await (const page of store.queue.received(filter, 0, upTo)) {
     signal.throwIfAborted();
     let lines = '';
-    for (const { body, receivedAt, webhookId } of page) {
+    for (const { body, receivedAt, webhookId, origin } of page) {
       if (body === undefined) {
         pruned++;
         continue;
       }
-      lines += `${toLine(redact({ body, receivedAt, webhookId }))}\n`;
+      lines += `${toLine(redact({ body, receivedAt, webhookId, origin }))}\n`;
       exported++;
     }
     if (lines !== '') await write(lines);
@@ -85,12 +85,12 @@ export function redactor(key: Uint8Array): (recorded: RecordedNotification) => R
     if (name === 'event_time') return isTimeValid ? value : undefined;
     return ID_MEMBER.test(name) ? redactedId(value, key) : undefined;
   };
-  return ({ body, receivedAt, webhookId }) => {
+  return ({ body, receivedAt, webhookId, origin }) => {
     const value = JSON.parse(body) as JsonObject; // checked when it was received
     const isTimeValid = eventTimeOf(value) !== undefined;
     const left: Record<string, unknown> = {};
     for (const [name, given] of Object.entries(value)) left[name] = member(name, given, isTimeValid);
-    return { body: JSON.stringify(left), receivedAt, webhookId: redactedId(webhookId, key) };
+    return { body: JSON.stringify(left), receivedAt, webhookId: redactedId(webhookId, key), origin };
   };
 }
 

@@ -32,11 +32,11 @@ const MOST = 100;
 const LONGEST_PAGE = 48 * 1024 * 1024;
 /** Proxies end what stays silent for a minute. */
 const WAIT_S = 25;
-const ANSWER_MS = 10_000;
+export const ANSWER_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 const ADVICE: Readonly<Record<number, string>> = {
-  200: ' without a cursor: give the URL of its admin listener (ADMIN_PORT)',
+  200: ' without a cursor or the event: give the URL of its admin listener (ADMIN_PORT)',
   401: ': give its ADMIN_READ_TOKEN in --token-file',
   404: ': give the URL of its admin listener (ADMIN_PORT)',
 };
@@ -80,25 +80,41 @@ export async function* pagesOf(listening: Listening) {
   }
 }
 
+interface Asking {
+  readonly token: string | undefined;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** Asks the admin listener of a receiver elsewhere. No redirect gets the token, and no answer has it. @returns why there is none, if so */
+export async function ask(url: URL, { token, signal, timeoutMs }: Asking) {
+  const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
+  const abort = AbortSignal.any([signal, timeLimit(timeoutMs)]);
+  const asked = fetch(url, { headers, redirect: 'manual', signal: abort }).then(async (answer) => {
+    const body = (await bodyTextOf(answer, LONGEST_PAGE)).replaceAll(token ?? '\0', '(token)');
+    return { status: answer.status, body, header: (name: string) => answer.headers.get(name) ?? '' };
+  });
+  return asked.catch(whyUnreachable);
+}
+
+/** What such an answer means that is none of what was asked for. */
+export function whyRefused({ status, body }: { readonly status: number; readonly body: string }): string {
+  const said = refusalReasonOf({ type: 'answered', status, body });
+  return `it answered ${status}${said === undefined ? '' : ` (${said})`}${ADVICE[status] ?? ''}`;
+}
+
 /** Recordings with their cursors, where the next page begins, and about how many events come behind; or why there is no page just now. */
 async function pageOf(asking: Listening & { readonly limit: number; readonly waitS: number }) {
   const { from, token, filters, signal, after, limit, waitS } = asking;
   const url = new URL('api/received', from);
   url.search = `${new URLSearchParams({ ...filters, after, limit: `${limit}`, wait: `${waitS}` })}`;
-  const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
-  const abort = AbortSignal.any([signal, timeLimit(waitS * 1000 + ANSWER_MS)]);
-  const asked = fetch(url, { headers, redirect: 'manual', signal: abort }).then(async (answer) => ({
-    status: answer.status,
-    cursor: answer.headers.get('X-Cursor') ?? '',
-    behind: Number(answer.headers.get('X-Behind')),
-    body: await bodyTextOf(answer, LONGEST_PAGE),
-  }));
-  const answer = await asked.catch(whyUnreachable);
+  const answer = await ask(url, { token, signal, timeoutMs: waitS * 1000 + ANSWER_MS });
   if (typeof answer === 'string') return answer;
-  const { status, body, ...next } = answer;
-  if (status === 200 && CURSOR.test(next.cursor)) return { lines: body.split('\n').slice(0, -1), ...next };
-  const said = refusalReasonOf({ type: 'answered', status, body });
-  const why = `it answered ${status}${said === undefined ? '' : ` (${said})`}${ADVICE[status] ?? ''}`;
+  const { status, header, body } = answer;
+  const cursor = header('X-Cursor');
+  if (status === 200 && CURSOR.test(cursor))
+    return { lines: body.split('\n').slice(0, -1), cursor, behind: Number(header('X-Behind')) };
+  const why = whyRefused(answer);
   if (status >= 500 || status === 429) return why;
   throw new KitError('REPLAY_FAILED', `${from.href}: ${why}`);
 }

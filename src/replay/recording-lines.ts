@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { jsonOf } from '../base/answer-body.ts';
 import type { JsonObject } from '../notification/json.ts';
+import { type Origin, TOLD } from '../notification/kinds.ts';
 import { eventTimeOf } from '../notification/payload.ts';
 import { readBody, webhookOf } from './compose.ts';
 
@@ -32,6 +33,8 @@ export interface RecordedNotification {
   /** milliseconds since the epoch */
   readonly receivedAt: number;
   readonly webhookId: string;
+  /** without one, the provider has sent it */
+  readonly origin?: Origin | undefined;
   /** how its event is to end in a check */
   readonly expect?: Readonly<z.infer<typeof expectSchema>> | undefined;
   /** the other members of its line, such as its cursor or a note */
@@ -52,6 +55,7 @@ const lineSchema = z.looseObject({
   body: z.string({ error: 'it must be the text of the notification' }),
   received_at: z.iso.datetime({ offset: true, error: 'it must be an ISO 8601 date and time' }),
   webhook_id: z.string({ error: 'it must be a text' }),
+  origin: z.literal(TOLD).optional(),
   expect: expectSchema.optional(),
 });
 
@@ -61,9 +65,10 @@ export function firstLine(text: string): string {
 }
 
 /** A recording's line, without the line break. */
-export function toLine({ body, receivedAt, webhookId, others, expect }: RecordedNotification): string {
+export function toLine({ body, receivedAt, webhookId, others, expect, ...of }: RecordedNotification): string {
   const received_at = new Date(receivedAt).toISOString();
-  return JSON.stringify({ v: VERSION, body, received_at, webhook_id: webhookId, ...others, expect });
+  const origin = of.origin === 'notification' ? undefined : of.origin;
+  return JSON.stringify({ v: VERSION, body, received_at, webhook_id: webhookId, origin, ...others, expect });
 }
 
 /** Reads a line of a recording, or one that is a payload itself. Its problem quotes nothing of it: recordings hold ids. */
@@ -74,10 +79,11 @@ export function parseLine(text: string): ReadLine {
     return ofPayload(Buffer.from(text));
   const { data, error } = lineSchema.safeParse(line);
   if (!data) return { problem: problemIn(error) };
-  const { v: _, body, received_at, webhook_id: webhookId, expect, ...others } = data;
+  const { v: _, body, received_at, webhook_id: webhookId, origin, expect, ...others } = data;
   const read = readBody(Buffer.from(body));
   if (read.problem !== undefined) return { problem: `its body is ${read.problem}` };
-  const recorded = { body: read.text, receivedAt: Date.parse(received_at), webhookId, expect, others };
+  const receivedAt = Date.parse(received_at);
+  const recorded = { body: read.text, receivedAt, webhookId, origin, expect, others };
   return { recorded, value: read.value };
 }
 

@@ -23,6 +23,7 @@ import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { toReplay } from '../store/queue/lists/search.ts';
 import { isEventId } from '../store/stored.ts';
+import { toVerified } from '../store/verified.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';
@@ -366,11 +367,12 @@ export class TestReceiver {
   /** Delivers recorded events with the gaps between them, each once what came before its gap is handled. @throws as `deliver` */
   async play(events: Iterable<RecordedEvent>): Promise<void> {
     let ahead: number | undefined;
-    for (const { body, receivedAt } of events) {
+    for (const { body, receivedAt, origin = 'notification' } of events) {
       ahead ??= this.now() - receivedAt;
       this.#ticksUntil = receivedAt + ahead;
       await this.#handledUntil(receivedAt + ahead);
-      await this.deliverBody(body);
+      if (origin === 'notification') await this.deliverBody(body);
+      else await (await this.#store).queue.record({ ...toVerified(JSON.parse(body), body), origin });
     }
   }
 

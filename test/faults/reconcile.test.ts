@@ -26,10 +26,8 @@ test.each(['sqlite', 'postgres'] as const)(
     const database = await testDatabase(directory, engine);
     const service = await runService(app.handlers, database.env, { threads: true });
     const { store, log } = service;
-    const { id, secret } = mock.createWebhook({
-      ...{ name: 'test', webhook_url: `${service.url}/webhooks/media` },
-      ...{ events: ['media_available'], site_ids: ['site'] },
-    });
+    const webhook = { name: 'test', webhook_url: `${service.url}/webhooks/media`, site_ids: ['site'] };
+    const { id, secret } = mock.createWebhook({ ...webhook, events: ['media_available'] });
     await store.secrets.add(id, secret);
     mock.setFaults({ drop: 0.1 });
     for (let n = 1; n <= COUNT; n++) {

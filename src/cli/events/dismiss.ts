@@ -3,6 +3,7 @@ import { KitError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import { withDatabase } from '../../store/open.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
+import { change } from '../change.ts';
 import { configOf, FILTER_FLAGS, type FilterFlags, filterOf, withFilter } from '../options.ts';
 import { printResult, progress, say } from '../output.ts';
 
@@ -38,7 +39,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
       soFar += ids.length;
       stage.show(soFar, undefined);
     };
-    const dismissing = store.queue.dismiss(filter, reason, { onStep });
+    const dismissing = change(store, command, () => store.queue.dismiss(filter, reason, { onStep }));
     const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
     await printResult(json, { dismissed, running }, `${plural(dismissed, 'event')} dismissed`);
     if (running > 0) say(`${plural(running, 'more is', 'more are')} left out, as handlers run them`);

@@ -5,6 +5,7 @@ import { plural } from '../../base/text.ts';
 import { pagesOf } from '../../replay/sources.ts';
 import type { Status, StoredEvent } from '../../store/event-store.ts';
 import { withDatabase } from '../../store/open.ts';
+import { change } from '../change.ts';
 import { configOf, type FilterFlags, filterOf, lengthOfTime, withFilter } from '../options.ts';
 import { printResult, progress } from '../output.ts';
 
@@ -33,16 +34,19 @@ async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Comm
     throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned`);
   const before = systemClock.now() - olderThan;
   await withDatabase(configOf(command), async (store) => {
-    const stage = progress('pruned');
-    let pruned = 0;
-    for await (const page of pagesOf(store, filter)) {
-      const seqs = page.filter((event) => isPrunable(event, before)).map(({ seq }) => seq);
-      if (seqs.length === 0) continue;
-      pruned += dryRun ? seqs.length : await store.queue.prune({ before, limit: seqs.length, among: seqs });
-      stage.show(pruned, undefined);
-      if (!dryRun) await pause(systemClock, PAUSE_MS);
-    }
-    stage[Symbol.dispose]();
+    const work = async () => {
+      using stage = progress('pruned');
+      let pruned = 0;
+      for await (const page of pagesOf(store, filter)) {
+        const seqs = page.filter((event) => isPrunable(event, before)).map(({ seq }) => seq);
+        if (seqs.length === 0) continue;
+        pruned += dryRun ? seqs.length : await store.queue.prune({ before, limit: seqs.length, among: seqs });
+        stage.show(pruned, undefined);
+        if (!dryRun) await pause(systemClock, PAUSE_MS);
+      }
+      return pruned;
+    };
+    const pruned = await (dryRun ? work() : change(store, command, work));
     const text = `${plural(pruned, 'event')} ${dryRun ? 'would be pruned' : 'pruned'}`;
     await printResult(json, { pruned, dry_run: dryRun === true }, text);
   });

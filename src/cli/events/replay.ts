@@ -12,6 +12,7 @@ import type { EventFilter, EventStore, StoreReader } from '../../store/event-sto
 import { withDatabase, withReader } from '../../store/open.ts';
 import { eventJson } from '../../store/queue/lists/event-json.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
+import { change } from '../change.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
 import { line, onStderr, printResult, say, table } from '../output.ts';
@@ -80,10 +81,10 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   if (![...options.FILTER_FLAGS, 'all', 'dryRun', 'from'].some(isGiven))
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
   const config = options.configOf(command);
-  if (to) return overHttp({ config, flags, filter: options.filterOf(flags) }, to);
+  if (to) return overHttp({ config, flags, command, filter: options.filterOf(flags) }, to);
   const replayIn = async (store: StoreReader) => {
     const filter = options.filterOf(flags);
-    return { config, flags, filter: await bulkFilter(store, 'replay', filter, flags.subscriber) };
+    return { config, flags, command, filter: await bulkFilter(store, 'replay', filter, flags.subscriber) };
   };
   if (dryRun) return withReader(config, async (store) => showReset(store, await replayIn(store)));
   if (!run) return withDatabase(config, async (store) => reset(store, await replayIn(store)));
@@ -109,6 +110,7 @@ async function replay(flags: Flags, command: Command): Promise<void> {
 interface Replay {
   readonly config: Config;
   readonly flags: Flags;
+  readonly command: Command;
   readonly filter: EventFilter;
   /** with --run */
   readonly dispatcher?: toHandlers.HandlerReplay['dispatcher'];
@@ -124,13 +126,14 @@ async function showReset(store: StoreReader, { flags, filter }: Replay): Promise
   if (replayable + underWay === 0) refuseNothing(flags, pruned);
 }
 
-async function reset(store: EventStore, { config, flags, filter, dispatcher }: Replay): Promise<void> {
+async function reset(store: EventStore, replay: Replay): Promise<void> {
+  const { config, flags, command, filter, dispatcher } = replay;
   const { resetSteps, expect, failOn, timeout: timeoutMs } = flags;
   const isAwaited = timeoutMs !== undefined || expect !== undefined || failOn === 'dead';
   await interruptible('run it again to replay the rest', async (signal) => {
     const waiting = { dispatcher, graceMs: config.SHUTDOWN_GRACE_MS, isAwaited, timeoutMs };
     const how = { filter, resetSteps, ...waiting, listener: onStderr, signal };
-    const result = await toHandlers.replayToHandlers(store, how);
+    const result = await change(store, command, () => toHandlers.replayToHandlers(store, how));
     const { replayed, underWay, isCut, ends } = result;
     if (signal.aborted && (isCut || ends)) {
       say(`${plural(replayed, 'event')} reset`);

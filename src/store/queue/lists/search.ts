@@ -169,7 +169,7 @@ export function searchReads(d: Dialect) {
       const params: Record<string, Value> = { from, upTo, limit };
       const where = ["e.subscriber = ''", `NOT ${IS_OWN}`, ...conditionsOf(d, filter, params)].join(' AND ');
       // The last row tells how far it looked, whether it matches or not.
-      const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.body, CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
+      const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.origin, e.body, CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
         FROM (SELECT * FROM events WHERE seq > $from AND seq <= $up_to ORDER BY seq LIMIT $limit) e ${LANES} ORDER BY e.seq`;
       const rows = await db.all<Received & { readonly matches: number }>(sql, params);
       const list = rows.flatMap(({ matches, ...row }): Received[] => (matches === 1 ? [row] : []));

@@ -47,7 +47,7 @@ export interface Stretch {
 export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
 
 /** An event as it was received. */
-export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'body'>;
+export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'origin' | 'body'>;
 
 /** The record of one start. */
 export interface Attempt extends Pick<Settlement, 'startedAt' | 'outcome' | 'error' | 'log'> {

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { KitError } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
+import { importRecording } from '../../replay/import-recording.ts';
+import { recordingSource } from '../../replay/sources.ts';
+import { changing } from '../change.ts';
+import { interruptible } from '../interruptible.ts';
+import { configOf } from '../options.ts';
+import { onStderr, printResult } from '../output.ts';
+
+export function addImport(events: Command): void {
+  events
+    .command('import')
+    .description('Import payloads without a signature, by your own authority.')
+    .argument('<file>', 'a recording, payloads a line, or what else replay --from takes (-: stdin)')
+    .addHelpText(
+      'after',
+      '\nHandlers see `ctx.origin` import. What no handler could get is left out, with exit code 1.',
+    )
+    .action(importEvents);
+}
+
+async function importEvents(file: string, { json }: { json?: true }, command: Command): Promise<void> {
+  const { BODY_LIMIT: bodyLimit } = configOf(command);
+  await interruptible('run it again to import the rest', async (signal) => {
+    const source = await recordingSource(file === '-' ? process.stdin : file, { signal });
+    const importing = { bodyLimit, listener: onStderr, signal };
+    const done = await changing(command, (store) => importRecording(store, source, importing));
+    const { events: imported, duplicates, leftOut } = done;
+    const text = `${plural(imported, 'event')} imported, ${duplicates} there already, ${leftOut} left out`;
+    await printResult(json, { imported, duplicates, left_out: leftOut }, text);
+    signal.throwIfAborted();
+    if (leftOut > 0) throw new KitError('REPLAY_FAILED', `left out: ${plural(leftOut, 'entry', 'entries')}`);
+  });
+}

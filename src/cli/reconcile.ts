@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { MOMENTS } from '../base/duration.ts';
+import { KitError } from '../base/errors.ts';
+import { reconcileOnce } from '../reconcile/index.ts';
+import type { Pass } from '../store/event-store.ts';
+import { withDatabase } from '../store/open.ts';
+import { iso } from '../store/queue/lists/event-json.ts';
+import { change } from './change.ts';
+import { interruptible } from './interruptible.ts';
+import { configOf, moment, wholeNumber } from './options.ts';
+import { printResult } from './output.ts';
+import { withHandlers } from './with-handlers.ts';
+
+type Flags = Partial<Record<'since' | 'most', number> & Record<'dryRun' | 'json', true>>;
+
+/** Looks once for what never came, beside the passes of the server. */
+export function addReconcile(program: Command): void {
+  program
+    .command('reconcile')
+    .description('Ask your app what should have come (`reconcile`), and record what has not.')
+    .option('--dry-run', 'only count what has not come')
+    .option('--since <time>', `ask for what happened since ${MOMENTS} (default: as the next pass)`, moment)
+    .option('--most <number>', 'of more than so many, record none (default: as the app says)', wholeNumber())
+    .action(reconcile);
+}
+
+async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: Command): Promise<void> {
+  const config = configOf(command);
+  const pass = await withDatabase(config, (store) =>
+    withHandlers(config, store, ({ app: { reconcile: own, value }, log }) => {
+      if (!own) throw new KitError('INPUT_INVALID', 'the app of HANDLERS has no `reconcile`');
+      return interruptible('nothing was recorded', (signal) => {
+        const needs = { store, log, clock: systemClock, signal };
+        const once = async () => countedOf(await reconcileOnce(own, value, needs, { ...limits, isTrial }));
+        return isTrial ? once() : change(store, command, once);
+      });
+    }),
+  );
+  const { absent, expected, since, missing, quarantined, events: recorded } = pass;
+  const kinds = Object.entries(missing).map(([kind, count]) => `${count} ${kind}`);
+  const came = recorded > 0 ? 'had not come and were recorded' : 'have not come';
+  const text = `Of ${expected} expected since ${iso(since)}, ${absent} ${came} (${kinds.join(', ') || 'all came'})`;
+  const waiting = `\nin quarantine: ${quarantined} of these`;
+  const value = { since: iso(since), expected, missing, quarantined, recorded };
+  await printResult(json, value, quarantined > 0 ? text + waiting : text);
+  if (isTrial || pass.isRecorded) return;
+  const more = 'they are more than `most`, and none was recorded: look at the time zone of event_time first';
+  throw new KitError('CHECK_FAILED', `${more}; --most N records them`);
+}
+
+/** A pass with how many had not come, and how many of them it recorded. */
+function countedOf(pass: Pass) {
+  const absent = Object.values(pass.missing).reduce((sum, count) => sum + count, 0);
+  return { ...pass, absent, events: pass.isRecorded ? absent : 0 };
+}

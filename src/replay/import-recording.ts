@@ -1,0 +1,51 @@
+import { pauseUntilAborted, systemClock } from '../base/clock.ts';
+import { problemIn } from '../notification/payload.ts';
+import type { EventStore, VerifiedNotification } from '../store/event-store.ts';
+import { toVerified } from '../store/verified.ts';
+import { refusalOf } from './compose.ts';
+import type { ReplayListener } from './replay-listener.ts';
+import { LeftOut, type Source } from './sources.ts';
+
+/** So many are in memory at once: as many as share a commit. */
+const BATCH = 128;
+/** Between two batches other processes get to write. */
+const PAUSE_MS = 20;
+
+interface Import {
+  /** of the receiver, in bytes */
+  readonly bodyLimit: number;
+  readonly listener: ReplayListener;
+  /** ends it after the batch under way */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Records payloads that nobody has signed, by the authority of whoever asks for it, in constant memory.
+ * @returns how many became events, how many were there already, and how many a receiver would refuse or a handler never get
+ */
+export async function importRecording({ queue }: EventStore, source: Source, importing: Import) {
+  const { bodyLimit, listener, signal } = importing;
+  const leftOut = new LeftOut((text) => listener.say(text));
+  using stage = listener.begin('imported');
+  const counts = { accepted: 0, duplicate: 0 };
+  let batch: VerifiedNotification[] = [];
+  const record = async (share?: number) => {
+    const recorded = batch.map((one) => queue.record({ ...one, origin: 'import' }));
+    batch = [];
+    for (const { status } of await Promise.all(recorded)) counts[status]++;
+    stage.show(counts.accepted + counts.duplicate, share);
+  };
+  for await (const { body, place = '', share } of source.read(leftOut)) {
+    const value = JSON.parse(body);
+    const refusal = refusalOf(Buffer.from(body), bodyLimit);
+    const problem = refusal === undefined ? problemIn(value) : `a receiver refuses this with ${refusal}`;
+    if (problem === undefined) batch.push(toVerified(value, body));
+    else leftOut.addBroken(place, problem);
+    if (signal.aborted) break;
+    if (batch.length < BATCH) continue;
+    await record(share);
+    await pauseUntilAborted(systemClock, PAUSE_MS, signal);
+  }
+  await record();
+  return { events: counts.accepted, duplicates: counts.duplicate, leftOut: leftOut.broken };
+}
