@@ -64,7 +64,6 @@ export async function passOf({
   const list = [...kept.values()];
   const quarantined = absent > 0 ? await store.quarantine.waitingOf({ list: list.map(looked) }) : 0;
   const isRecorded = !isTrial && absent <= most;
-  signal.throwIfAborted();
   for (let at = 0; isRecorded && at < list.length; at += STEP) {
     // Some may have come while the pass went on.
     const still = await missingOf(store, list.slice(at, at + STEP));
