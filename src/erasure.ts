@@ -1,42 +1,35 @@
 import { type Clock, pause } from './base/clock.ts';
-import type { EventFilter, EventStore } from './store/event-store.ts';
-
-/** What is erased: a resource, as `media:ID`, or a site. */
-export type Erasure = Pick<EventFilter, 'resource' | 'site'>;
+import type { Erasure, EventStore } from './store/event-store.ts';
 
 interface Erasing {
   readonly clock: Clock;
-  /** told after each step how many events were erased so far */
-  readonly onStep: (events: number) => void;
+  /** told after each step how many events were erased so far; the next step waits for its promise */
+  readonly onStep: (events: number) => unknown;
 }
 
-/** For so long an erase comes back for what handlers run. */
-const PATIENCE_MS = 60_000;
-const PAUSE_MS = 1000;
+/** How long it waits for handlers until it comes back: each time twice as long, a minute in all. */
+const FIRST_PAUSE_MS = 1000;
+const LAST_PAUSE_MS = 32_000;
 
 /**
  * Erases what is stored of a resource or site: bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, of all
  * subscribers. Digests stay, by which repeats, imports and reconciling know it. Nothing is left in the file of SQLite either.
  * @returns how many events and entries, how many resources are left because a handler runs, and which because they have events of other
  *   sites, too
- * @throws KitError STORE_UNAVAILABLE
+ * @throws KitError STORE_UNAVAILABLE, or STORE_UNUSABLE where the file of SQLite may still have something
  */
 export async function erase(store: EventStore, what: Erasure, { clock, onStep }: Erasing) {
-  const { queue, quarantine, reports } = store;
-  const until = clock.now() + PATIENCE_MS;
-  let [events, unproven, running] = [0, 0, 0];
-  let shared = new Set<string>();
-  // What is recorded, given to a subscriber or due meanwhile is found by the last look.
-  for (let isDone = false; !isDone; ) {
-    const dropped = await quarantine.drop({ before: Number.MAX_SAFE_INTEGER, ...what });
-    const found = await queue.erase(what, (step) => onStep(events + step));
-    unproven += dropped;
+  let [events, quarantined] = [0, 0];
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+    quarantined += await store.quarantine.drop({ before: Number.MAX_SAFE_INTEGER, ...what });
+    const found = await store.queue.erase(what, (step) => onStep(events + step));
     events += found.events;
-    ({ running, shared } = found);
-    isDone = dropped + found.events + running === 0 || (running > 0 && clock.now() >= until);
-    if (running > 0 && !isDone) await pause(clock, PAUSE_MS);
+    const names = [what.resource ?? `site:${what.site}`, ...found.names];
+    await store.reports.hideErased({ names });
+    if (found.running === 0 || pauseMs > LAST_PAUSE_MS) {
+      await store.compact();
+      return { events, quarantined, running: found.running, shared: [...found.shared] };
+    }
+    await pause(clock, pauseMs);
   }
-  await reports.hideErased({ name: what.resource ?? `site:${what.site}` });
-  await store.compact();
-  return { events, quarantined: unproven, running, shared: [...shared] };
 }

@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, () => Promise<(program: Command) => void
   handlers: async () => (await import('./handlers.ts')).addHandlers,
   state: async () => (await import('./state.ts')).addState,
   subscribers: async () => (await import('./subscribers.ts')).addSubscribers,
+  erase: async () => (await import('./erase.ts')).addErase,
   reconcile: async () => (await import('./reconcile.ts')).addReconcile,
   audit: async () => (await import('./audit.ts')).addAudit,
   secrets: async () => (await import('./secrets.ts')).addSecrets,

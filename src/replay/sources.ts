@@ -158,7 +158,7 @@ const PAGE = 200;
 
 /** All events that a filter takes, the oldest first, a page at a time. Memory does not grow with their number. */
 export async function* pagesOf(
-  store: StoreReader,
+  store: Pick<StoreReader, 'queue'>,
   filter: EventFilter,
 ): AsyncGenerator<readonly StoredEvent[]> {
   let after: string | undefined;

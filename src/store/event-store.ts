@@ -6,7 +6,7 @@ import { reportOperations, reportReads } from './reports/report.ts';
 import type { Secrets } from './secrets/vault.ts';
 
 export type * from './queue/lists/types.ts';
-export type { Queue, Recorded } from './queue/queue.ts';
+export type { Erasure, Queue, Recorded } from './queue/queue.ts';
 export type { Change } from './reports/audit.ts';
 export type { Overview } from './reports/overview.ts';
 export type { Instance, Pass, Refusals, Report, Stat, Sum } from './reports/report.ts';

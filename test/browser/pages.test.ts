@@ -23,6 +23,7 @@ const PAGES = [
   ['Replay', '/events/replay?status=dead'],
   ['Dismiss', '/events/dismiss?status=dead'],
   ['Webhooks', '/webhooks'],
+  ['Changes', '/changes'],
 ] as const;
 
 const openTab = tabs();

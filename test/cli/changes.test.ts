@@ -57,6 +57,7 @@ const changing: readonly (readonly [command: string, typed: string, filters: obj
   ['webhooks rotate', 'WEBHOOK --grace 1h', { grace: '1h' }, 1],
   ['webhooks delete', 'WEBHOOK', { id: expect.stringMatching(/./) }, 1],
   ['secrets rekey', '', {}, 3],
+  ['erase', '--media other', { media: expect.stringMatching(/^erased:/) }, 1],
 ];
 
 test.each(changing)(

@@ -414,6 +414,18 @@ test('is handled after all, when an event died, its cause is put right, and it i
   await handled(3);
 });
 
+test('is gone, when a media and a site are erased as written', async () => {
+  const { operator, serve, register, happen, handled } = here;
+  await serve();
+  await register();
+  await happen(3);
+  await handled(3);
+  const [dryRun = '', site = '', media = ''] = operating('Personal data', 3);
+  expect((await operator.type(dryRun)).stdout).toMatch(/^3 events .* would be erased; 0 events run now/);
+  expect((await operator.type(site)).stdout).toBe('3 events and 0 in quarantine erased\n');
+  expect((await operator.type(media)).stdout).toBe('0 events and 0 in quarantine erased\n');
+});
+
 test('starts no handler and loses nothing, when handling is paused as written, until it is resumed', async () => {
   const { operator, serve, register, happen, count, handled, examine } = here;
   await serve();

@@ -89,8 +89,10 @@ testOfFiles('backup fails and leaves no copy, when the database is damaged', asy
 test('status says from the database what the overview says, with 1 where something is grave, and needs no server', async () => {
   await desk().fill(2);
   const stopped = await cli('status');
-  expect(stopped).toMatchObject({ code: 1, stderr: 'hookkit: 1 of these needs attention now\n' });
-  expect(stopped.stdout).toMatch(/^grave {6}No server runs on this database\. .*`npm start`/);
+  expect(stopped).toMatchObject({ code: 1, stderr: 'hookkit: 2 of these need attention now\n' });
+  expect(stopped.stdout).toMatch(
+    /^grave {6}No server runs on this database\. .*`npm start`\.\ngrave {6}Nothing has come for \d+ d/,
+  );
 
   const server = await desk().serve({ WEBHOOK_SECRET: SECRET });
   expect((await deliver(server.url, bodyOf(1))).status).toBe(200);
@@ -114,7 +116,8 @@ test('status says from the database what the overview says, with 1 where somethi
 
 testOfFiles('status says that the key file is gone, with 1, until it is back', async () => {
   await desk().fill(2);
-  await desk().serve();
+  const { url } = await desk().serve({ WEBHOOK_SECRET: SECRET });
+  expect((await deliver(url, bodyOf(1))).status).toBe(200);
   expect(await cli('status')).toMatchObject({ code: 0 });
   const [key, copy] = [desk().path('receiver.db.key'), desk().path('copy')];
   renameSync(key, copy);

@@ -67,8 +67,8 @@ describe('the description of the API', () => {
   test('is OpenAPI 3.1 and names every route, when it is asked for', () => {
     expect(description.openapi).toBe('3.1.0');
     const routes =
-      'channels events events/dismiss events/replay events/{id} events/{id}/dismiss events/{id}/replay instances/{name} pause ' +
-      'problems quarantine quarantine/admit quarantine/drop received refusals rejections reminders resume schedules series ' +
+      'audit channels events events/dismiss events/replay events/{id} events/{id}/dismiss events/{id}/replay instances/{name} pause ' +
+      'problems quarantine quarantine/admit quarantine/drop received reconciled refusals rejections reminders resume schedules series ' +
       'stats stream webhooks';
     const paths = routes.split(' ').map((route) => `/api/${route}`);
     expect(Object.keys(description.paths).sort()).toEqual(paths);

@@ -105,6 +105,10 @@ describe('the overview', () => {
   const ready = (ms: number) => ({
     overview: { ...quiet.overview, subscribers: { '': { oldestReadyAt: ago(ms) } } },
   });
+  const silent = (minutes: number, longestMs?: number) => ({
+    silence: { lastAt: ago(minutes * 60_000), longestMs, firstAt: 1 },
+  });
+  const MISSED = { beganAt: 1, since: 0, expected: 2, missing: { media_created: 1 }, quarantined: 0 };
   test.each([
     ['the disk has little room', 'minor: The disk .* 512 MiB left', () => disk(GIB / 2, 'scarce')],
     ['the disk has hardly any', 'grave: The disk .* 51 MiB left', () => disk(GIB / 20, 'none')],
@@ -116,6 +120,14 @@ describe('the overview', () => {
       'grave: The clock of instance',
       () => ({ ...ready(90_000), lives: [{ ...present(quiet.lives[0]), aheadMs: -7_200_000 }] }),
     ],
+    ['one an hour is a minute late', '', () => silent(61.5, 3_600_000)],
+    [
+      'one an hour does not come',
+      'minor: Nothing has come for 1 h 3 min; the longest',
+      () => silent(63, 3_600_000),
+    ],
+    ['a database has no statistics of the week before', '', () => silent(9000)],
+    ['an app that reconciled does so no more', '', () => ({ pass: MISSED })],
     [
       'one of a subscriber is held',
       'grave: Handlers past their time hold 1 of 64 places of subscriber search of instance A',
@@ -278,7 +290,7 @@ describe('the overview of a running service', () => {
     expect((await inspected.post('/pause', { reason: 'the archive moves' })).status).toBe(303);
     await inspected.deliver(notification());
     expect(await overview(inspected)).toMatch(
-      /^✕ Handling has been paused for .*, by admin at 127.0.0.1: the archive moves/,
+      /^✕ Handling has been paused for .*, by inspector at 127.0.0.1: the archive moves/,
     );
     const { concerns, paused } = await inspected.api('/stats');
     expect(concerns).toMatchObject([{ fault: 'paused', since: paused.since }]);
@@ -289,7 +301,7 @@ describe('the overview of a running service', () => {
     expect(await inspected.api('/pause', post)).toEqual({ paused: true });
     expect((await inspected.api('/stats')).paused).toMatchObject({
       reason: 'again',
-      by: 'admin at 127.0.0.1',
+      by: 'inspector at 127.0.0.1',
     });
     expect(await inspected.api('/resume', { method: 'POST' })).toEqual({ resumed: true });
     expect(await inspected.api('/resume', { method: 'POST' })).toEqual({ resumed: false });

@@ -27,7 +27,9 @@ describe('while the store is unavailable', () => {
     await inspected.dispose();
   });
 
-  const read = '/events /problems /channels /refusals /quarantine /webhooks /stats'.split(' ');
+  const read = '/events /problems /channels /refusals /quarantine /webhooks /stats /audit /reconciled'.split(
+    ' ',
+  );
   test.each([
     ...[...read, EVENT].map((path) => ['GET', path, undefined] as const),
     ['POST', `${EVENT}/replay`, {}],
@@ -43,7 +45,8 @@ describe('while the store is unavailable', () => {
     expect(JSON.parse(answer.body)).toEqual({ error: REASON });
   });
 
-  const pages = '/ /problems /events /events/replay /events/dismiss /channels /refused /webhooks'.split(' ');
+  const pages =
+    '/ /problems /events /events/replay /events/dismiss /channels /refused /webhooks /changes'.split(' ');
   test.each([...pages, EVENT])('page %s says why in words, with 503 and Retry-After', async (path) => {
     const answer = await inspected.raw(path, { headers: { accept: 'text/html' } });
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' }, body: `${REASON}\n` });

@@ -272,7 +272,7 @@ describe('text of strangers that turns around, hides or is markup', () => {
   });
   afterAll(() => inspected.dispose());
 
-  test.each(['/', '/problems', '/events', '/events/ID', '/refused', '/channels', '/webhooks', '/reminders'])(
+  test.each('/ /problems /events /events/ID /refused /channels /webhooks /reminders /changes'.split(' '))(
     'is visible on %s, and means the same in its JSON',
     async (path) => {
       const page = await inspected.raw(path.replace('ID', id), { headers: { accept: 'text/html' } });

@@ -232,12 +232,14 @@ onEachEngine('statistics', (stage) => {
     ]);
   });
 
-  test('are kept for eight days, when more are added', async () => {
+  test('are kept for eight days, when something comes, and for thirty while nothing does', async () => {
     const { store, clock } = stage;
     const ago = (days: number) => clock.now() - days * DAY_MS;
-    await store.reports.report(
-      reportOf('a', stat(1, 1, 1, { minute: ago(8) - 1 }), stat(1, 1, 1, { minute: ago(7) })),
-    );
-    expect(await store.reports.stats({ since: 0, by: 'minute' })).toMatchObject([{ name: ago(7) }]);
+    const minutes = [ago(30) - 1, ago(8) - 1, ago(7)].map((minute) => stat(1, 1, 1, { minute }));
+    const kept = async () => (await store.reports.stats({ since: 0, by: 'minute' })).map(({ name }) => name);
+    await store.reports.report(reportOf('a', ...minutes));
+    expect((await kept()).toSorted()).toEqual([ago(8) - 1, ago(7)]);
+    await store.reports.report({ ...reportOf('a'), accepted: ['hook0001'] });
+    expect(await kept()).toEqual([ago(7)]);
   });
 });

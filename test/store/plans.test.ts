@@ -49,6 +49,7 @@ const EXPECTED: readonly (readonly [RegExp, string])[] = [
   [/^SELECT resource, name, due_at.* name <> ''/, 'reminders_due'],
   [/^DELETE FROM reminders WHERE/, 'reminders_due'],
   [/^SELECT seq, events.resource AS resource, origin/, 'events_own'],
+  [/^SELECT seq, resource FROM events WHERE/, 'events_handled events_other events_ready'],
 ];
 
 onPostgres('every statement', (stage) => {
@@ -162,4 +163,5 @@ async function everything(stage: Stage, store: EventStore): Promise<void> {
   await store.queue.comeDue({ schedules: [] });
   await store.queue.prune({ before: Date.now() * 2, limit: 5 });
   await store.queue.sweep();
+  await store.queue.erase({ resource: 'media:1' });
 }

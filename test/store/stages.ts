@@ -112,7 +112,7 @@ function staged(kind: Kind, make: () => Promise<Database>): Stage {
 }
 
 const TABLES =
-  'events lanes attempts steps state reminders subscribers channels secrets quarantine stats instances'.split(
+  'events lanes attempts steps state reminders subscribers channels secrets quarantine stats instances audit'.split(
     ' ',
   );
 

@@ -562,6 +562,49 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: ['return last >= lastWith(ACK) ? last : 0;', 'return last;'],
     noticedBy: 'test/inspector/attention.test.ts: until a later minute has one',
   },
+  'told: a quiet weekend is no silence, as the statistics of the last one stay meanwhile': {
+    change: ['accepted.length > 0 ? KEPT_MS : KEPT_IN_SILENCE_MS', 'KEPT_MS'],
+    noticedBy: 'test/inspector/silence.test.ts: a quiet weekend',
+  },
+  'told: before the first event of all was no silence': {
+    change: ['CASE WHEN first_at > last_at', 'CASE WHEN 0 * first_at > last_at'],
+    noticedBy: 'test/inspector/silence.test.ts: in the first week',
+  },
+  'told: no silence in the first week': {
+    change: ['now - firstAt < WEEK_MS', 'now < firstAt'],
+    noticedBy: 'test/inspector/silence.test.ts: in the first week',
+  },
+  'told: an hour is no silence': {
+    change: ['among(hour, ACK).count === 0', 'among(hour, ACK).count >= 0'],
+    noticedBy: 'test/inspector/silence.test.ts: of an hour',
+  },
+  'told: without statistics of the week before, a silence is one from a week on': {
+    change: ['silence.longestMs ?? WEEK_MS', 'told'],
+    noticedBy: 'test/inspector/attention.test.ts: no statistics of the week before',
+  },
+  'told: a silence is grave from three times the longest on': {
+    change: ['const FAR = 3;', 'const FAR = 2.9;'],
+    noticedBy: 'test/inspector/silence.test.ts: one a day',
+  },
+  'told: what comes a minute later than usual is no silence': {
+    change: ['const LATE_MS = 120_000;', 'const LATE_MS = 60_000;'],
+    noticedBy: 'test/inspector/attention.test.ts: one an hour is a minute late',
+  },
+  'told: a pass is over where the app reconciles no more': {
+    change: ['missedBy(pass) > 0 && goesOn &&', 'missedBy(pass) > 0 &&'],
+    noticedBy: 'test/inspector/attention.test.ts: does so no more',
+  },
+  'told: who replayed or dismissed many events, from the page or the API': {
+    change: [
+      "return audited(store, by, verb === 'replay' ? replay : dismiss, ({ events }) => events);",
+      "return verb === 'replay' ? replay() : dismiss();",
+    ],
+    noticedBy: 'test/inspector/changes.test.ts: each route',
+  },
+  'told: who changed anything else there': {
+    change: ['audited(store, changeBy(req, what), work,', '((..._: unknown[]) => work())(work,'],
+    noticedBy: 'test/inspector/changes.test.ts: each route',
+  },
   'told: an event that asked to come back does not fail': {
     change: ["retry: 'asked'", "retry: 'failed'"],
     noticedBy: 'test/store/operators.test.ts: groups of like errors',
@@ -823,6 +866,42 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'schedules: a tick has a time of its own': {
     change: [`(event.origin === 'schedule' && app.schedule?.[body.name]) || {}`, '{}'],
     noticedBy: 'test/dispatch/schedules.test.ts: a time of its own to end in',
+  },
+  'erase: an event that is recorded meanwhile waits, also where its lane is not open': {
+    change: ['await open(db, all, of.subscriber);', ''],
+    noticedBy: 'test/store/erase.test.ts: has what is recorded wait',
+  },
+  'erase: what handlers run is left': {
+    change: ['locked.filter(({ lease }) => !lease)', 'locked'],
+    noticedBy: 'test/store/erase.test.ts: leaves what a handler runs',
+  },
+  'erase: a fan out under way ends first': {
+    change: ['await db.all(lockCursors);', ''],
+    noticedBy: 'test/store/erase.test.ts: waits for a settlement, a fan out',
+  },
+  'erase: nothing that waits for a replay or retry runs afterwards': {
+    change: ["IN ('pending', 'dead') THEN 'dismissed'", "IN ('dead') THEN 'dismissed'"],
+    noticedBy: 'test/store/erase.test.ts: takes what a replay holds',
+  },
+  'erase: a resource with events of other sites is left': {
+    change: ['lanes.filter((lane) => !sum.shared.has(lane.resource))', 'lanes'],
+    noticedBy: 'test/store/erase.test.ts: of a site leaves resources',
+  },
+  'erase: of a site, no event of another one is taken that has just come': {
+    change: [" AND site_id IN (coalesce($site, site_id), '')", ''],
+    noticedBy: 'test/store/erase.test.ts: comes after it has looked',
+  },
+  'erase: reconciling knows what was erased': {
+    change: [`, \${expected.erased})`, ')'],
+    noticedBy: 'test/store/erase.test.ts: stops repeats',
+  },
+  'erase: nothing is left in the log of SQLite': {
+    change: ["'wal_checkpoint(TRUNCATE)'", "'wal_checkpoint(PASSIVE)'"],
+    noticedBy: 'test/scenarios/erased-for-good.test.ts: no file of SQLite',
+  },
+  'erase: changes no longer name it': {
+    change: ['digests.get(value) ?? value', 'value'],
+    noticedBy: 'test/store/erase.test.ts: leaves the digest',
   },
 
   // Commands of operators and developers.

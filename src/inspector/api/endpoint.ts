@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
+import { sourceOf } from '../../base/request-source.ts';
 import { visible } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { Webhook } from '../../provider/index.ts';
@@ -56,6 +57,13 @@ export async function answerTo({ method, input, run }: Endpoint, inspected: Insp
   const what = { path: `${baseUrl}${path}`, event: params.id, asked: { ...query, ...body }, answer };
   inspected.log.info({ source, ...what }, 'done at the inspector');
   return answer;
+}
+
+/** What a request is to change, as it says it, and who asks. Why may name somebody, and stands where it belongs. */
+export function changeBy({ ip, query, body, params }: Request, what: string) {
+  const { dry_run, id, reason, ...asked } = { ...query, ...body };
+  const filters = { ...asked, ...(what === 'pause' && { reason }), ...params };
+  return { what, filters, who: `inspector at ${sourceOf(ip)}` };
 }
 
 /**

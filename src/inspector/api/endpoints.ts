@@ -1,17 +1,18 @@
+import type { Request } from 'express';
 import { z } from 'zod';
 import { within } from '../../base/clock.ts';
-import { sourceOf } from '../../base/request-source.ts';
 import { plural } from '../../base/text.ts';
 import { admitWaiting } from '../../receiver/quarantine.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
+import { audited } from '../../store/reports/audit.ts';
 import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
-import { type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
+import { changeBy, type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
 import { received, receivedQuery } from './received.ts';
 import * as reports from './reports.ts';
-import { scheduleList, series } from './stats.ts';
-import { type Change, changeOne, countFor } from './verbs.ts';
+import { passJson, scheduleList, series } from './stats.ts';
+import { type Change, changeOne, countFor, type Verb } from './verbs.ts';
 import { webhooks } from './webhooks.ts';
 
 const oneEvent = z.object({ id: eventIdText });
@@ -33,7 +34,7 @@ const LONGEST_ANSWER_MS = 10_000;
 
 /** Does a verb for all events that match, or only counts them. */
 async function bulk(inspected: Inspected, given: z.output<typeof bulkInput> & Change) {
-  const { dry_run, all, id, verb, reason, reset_steps, ...filters } = given;
+  const { dry_run, all, id, verb, by, reason, reset_steps, ...filters } = given;
   const filter = await bulkFilter(inspected.store, verb, filterIn(filters), filters.subscriber);
   if (dry_run) {
     const { events, isAll } = await countFor(verb, inspected, filter);
@@ -43,13 +44,20 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput> & Ch
   if (!all && Object.values(which).every((value) => value === undefined))
     throw new RefusedError(400, 'say which events: a filter, or all: true');
   const { verbs, clock } = inspected;
-  const progress = verbs.start(filter, { verb, reason, reset_steps }, id);
+  const progress = verbs.start(filter, { verb, by, reason, reset_steps }, id);
   await within(clock, LONGEST_ANSWER_MS, verbs.idle());
   const { events, problem, isOver } = progress;
   if (problem === undefined) return { dry_run, events, more: !isOver };
   const soFar = `it was cut short after ${plural(events, 'event')}`;
   throw new RefusedError(503, `${soFar} (${problem}): ask again for the rest`);
 }
+
+/** What is done with events, and the row that says so. */
+const asked = (verb: Verb, req: Request) => ({ verb, by: changeBy(req, `events ${verb}`) });
+
+/** Makes a change with a row that says so. What gives back no count has changed one. */
+const noted = <T>(store: Inspected['store'], req: Request, what: string, work: () => Promise<T>) =>
+  audited(store, changeBy(req, what), work, (done) => (Array.isArray(done) ? 1 : Number(done ?? 1)));
 
 /** Every route of the API but the stream and the OpenAPI description. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -66,12 +74,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   endpoint('post', '/events/replay', {
     summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,
     input: bulkInput.extend({ reset_steps: flag.describe('forget the results of ctx.once') }),
-    run: (inspected, given) => bulk(inspected, { verb: 'replay', ...given }),
+    run: (inspected, given, { req }) => bulk(inspected, { ...asked('replay', req), ...given }),
   }),
   endpoint('post', '/events/dismiss', {
     summary: `Ends all matching events that are pending or dead: no handler runs for them any more. ${BULK}`,
     input: bulkInput.extend({ reason: reasonText.optional().describe('needed, but for a dry_run') }),
-    run: (inspected, given) => bulk(inspected, { verb: 'dismiss', ...given }),
+    run: (inspected, given, { req }) => bulk(inspected, { ...asked('dismiss', req), ...given }),
   }),
   endpoint('get', '/events/:id', {
     summary:
@@ -82,12 +90,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   endpoint('post', '/events/:id/replay', {
     summary: 'Replays one event: resets it to pending, and its handler runs again.',
     input: oneEvent.extend({ reset_steps: flag }),
-    run: (inspected, given) => changeOne(inspected, { verb: 'replay', ...given }),
+    run: (inspected, given, { req }) => changeOne(inspected, { ...asked('replay', req), ...given }),
   }),
   endpoint('post', '/events/:id/dismiss', {
     summary: 'Ends one event that is pending or dead: no handler runs for it any more.',
     input: oneEvent.extend({ reason: reasonText }),
-    run: (inspected, given) => changeOne(inspected, { verb: 'dismiss', ...given }),
+    run: (inspected, given, { req }) => changeOne(inspected, { ...asked('dismiss', req), ...given }),
   }),
   endpoint('get', '/received', {
     summary:
@@ -132,7 +140,9 @@ export const ENDPOINTS: readonly Endpoint[] = [
   endpoint('post', '/quarantine/admit', {
     summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
     input: z.object({ webhook: filterShape.webhook }),
-    run: async ({ store, config }, { webhook }) => ({ admitted: await admitWaiting(store, config, webhook) }),
+    run: async ({ store, config }, { webhook }, { req }) => ({
+      admitted: await noted(store, req, 'quarantine admit', () => admitWaiting(store, config, webhook)),
+    }),
   }),
   endpoint('post', '/quarantine/drop', {
     summary: 'Drops notifications from quarantine, for good.',
@@ -141,16 +151,25 @@ export const ENDPOINTS: readonly Endpoint[] = [
       before: filterShape.since.describe('only those that came before this time'),
       all: flag.describe('must be true if neither is given'),
     }),
-    run: async ({ store }, { webhook, before, all }) => {
+    run: async ({ store }, { webhook, before, all }, { req }) => {
       if (webhook === undefined && before === undefined && !all)
         throw new RefusedError(400, 'say which notifications: webhook or before, or all: true');
-      const dropped = await store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
-      return { dropped };
+      const drop = () => store.quarantine.drop({ before: before ?? Number.MAX_SAFE_INTEGER, webhook });
+      return { dropped: await noted(store, req, 'quarantine drop', drop) };
     },
   }),
   endpoint('get', '/webhooks', {
     summary: 'Webhooks at the provider, where it can be asked, and those with a secret: it is not shown.',
     run: webhooks,
+  }),
+  endpoint('get', '/reconciled', {
+    summary: 'The last pass that looked for what never came; null before the first.',
+    run: async ({ store }) => ({ last_pass: passJson(await store.reports.lastPass()) }),
+  }),
+  endpoint('get', '/audit', {
+    summary: 'Who changed what in a year, the last first; `changed` is null until a change has ended.',
+    input: reports.auditQuery,
+    run: reports.audit,
   }),
   endpoint('get', '/stats', {
     summary: 'What needs attention; counts, times and rates.',
@@ -164,14 +183,15 @@ export const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Pauses handling in all processes; notifications are received and recorded as ever.',
     input: z.object({ reason: reasonText }),
     run: async ({ store }, { reason }, { req }) => {
-      await store.queue.pause({ reason, by: `admin at ${sourceOf(req.ip)}` });
+      const { who: by } = changeBy(req, 'pause');
+      await noted(store, req, 'pause', () => store.queue.pause({ reason, by }));
       return { paused: true };
     },
   }),
   endpoint('post', '/resume', {
     summary: 'Resumes handling after a pause.',
-    run: async ({ store, wake }) => {
-      const resumed = await store.queue.resume();
+    run: async ({ store, wake }, _, { req }) => {
+      const resumed = await noted(store, req, 'resume', () => store.queue.resume());
       wake();
       return { resumed };
     },
@@ -179,12 +199,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   endpoint('delete', '/instances/:name', {
     summary: 'Forgets an instance that is gone for good: it has left, or was not seen for 30 seconds.',
     input: z.object({ name: z.string().max(200) }),
-    run: async ({ store }, { name }) => {
+    run: async ({ store }, { name }, { req }) => {
       const lives = (await store.reports.instances()).filter((one) => one.name === name);
       if (lives.length === 0) throw new RefusedError(404, 'there is no such instance');
       if (lives.some(({ state }) => state === 'live'))
         throw new RefusedError(409, 'it was seen a moment ago: stop it first');
-      await store.reports.forget({ name });
+      await noted(store, req, 'instances forget', () => store.reports.forget({ name }));
       return { forgotten: name };
     },
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
-import type { Refusals } from '../../store/event-store.ts';
+import type { Change, Refusals } from '../../store/event-store.ts';
 import { iso, isoOrNull, jsonOf, reminderJson, unprovenJson } from '../../store/queue/lists/event-json.ts';
 import { adviceOnRefused } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
@@ -115,4 +115,15 @@ export async function quarantine({ store }: Inspected) {
     })),
     newest: newest.map((entry) => ({ ...unprovenJson(entry), body: cut(entry.body, LONGEST_BODY) })),
   };
+}
+
+const { limit } = channelsQuery.shape;
+export const auditQuery = z.object({ before: z.coerce.number().int().optional().describe('a seq'), limit });
+
+/** What people have changed, the last first; `next` is the `before` of the next page. `who` is what they said. */
+export async function audit({ store }: Inspected, asked: z.output<typeof auditQuery>) {
+  const found = await store.reports.changes(asked);
+  const next = found.length < asked.limit ? null : (found.at(-1)?.seq ?? null);
+  const json = (one: Change) => ({ ...jsonOf(one), at: iso(one.at), filters: JSON.parse(one.filters) });
+  return { changes: found.map(json), next };
 }

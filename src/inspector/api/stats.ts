@@ -1,9 +1,10 @@
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf, TOLD } from '../../notification/kinds.ts';
 import { commits } from '../../receiver/acks.ts';
-import type { EventStore, Instance, Overview, Subscriber, Sum } from '../../store/event-store.ts';
-import { iso, isoOrNull, scheduleJson } from '../../store/queue/lists/event-json.ts';
+import type { EventStore, Instance, Overview, Pass, Subscriber, Sum } from '../../store/event-store.ts';
+import { iso, isoOrNull, jsonOf, scheduleJson } from '../../store/queue/lists/event-json.ts';
 import { ofSubscriber, subscriberOf } from '../../store/stored.ts';
+import { number, plural } from '../pages/words.ts';
 import { MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -33,7 +34,8 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
  * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
  * store. `lastAt`: when the newest notification came. `failing`: events that wait after a failure. `held`: handlers past their time. `work`:
  * what instances have at work, or had when they ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can
- * be recorded. `secrets`: those stored, or why they cannot be read. `recent` is of the last 10 minutes,
+ * be recorded. `secrets`: those stored, or why they cannot be read. `pass`: the last one that looked for what never came. `silence`: unless
+ * a notification came within an hour. `recent` is of the last 10 minutes,
  * `latest` of the present one and the one before. `notRecordedAt`: the last minute in which a request was not recorded, 0 if a later one has
  * accepted some.
  */
@@ -47,6 +49,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     subscribers: store.queue.subscribers(),
     ticking: scheduleList({ store }),
     accepted: store.reports.newestOfWebhooks(),
+    pass: store.reports.lastPass(),
     // They may be sealed under another key, or locked: the service goes on with those that it holds.
     secrets: store.secrets.all().catch(messageOf),
     problem: problemOfCommits(store, clock),
@@ -78,6 +81,8 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     instance,
     lives,
     held: found.work.filter(isHeld),
+    // It reads the statistics of a week.
+    silence: among(hour, ACK).count === 0 ? await store.reports.silence() : undefined,
     amiss: (await Promise.all(names.map((name) => skippedAmiss(store, name, lives)))).flat(),
     hour: figuresOf(hour),
     recent: figuresOf(recent),
@@ -111,6 +116,7 @@ export function shownOf({ overview, lives, disk, ...known }: Known) {
     last_recorded_at: isoOrNull(known.lastAt),
     quarantined,
     quarantine_lost,
+    reconciled: passJson(known.pass),
     paused: paused ? { ...paused, since: iso(paused.since) } : null,
     instances: lives.filter(({ state }) => state !== 'replaced').map(instanceJson),
     can_record: known.problem === undefined,
@@ -120,6 +126,27 @@ export function shownOf({ overview, lives, disk, ...known }: Known) {
     last_2_minutes: known.latest,
     figures: known.hour,
   };
+}
+
+/** How many notifications a pass missed. */
+export const missedBy = ({ missing }: Pick<Pass, 'missing'>) =>
+  Object.values(missing).reduce((sum, count) => sum + count, 0);
+
+/** What a pass found, in words. */
+export function passText(pass: Pass): string {
+  const { since, expected, missing, quarantined, isRecorded } = pass;
+  const day = iso(since).slice(0, 16).replace('T', ' ');
+  const kinds = Object.entries(missing).map(([kind, count]) => `${number(count)} ${kind}`);
+  const came = isRecorded ? 'had not come and were recorded' : 'had not come, and none was recorded';
+  const found = kinds.length > 0 ? `${number(missedBy(pass))} ${came} (${kinds.join(', ')})` : 'all had come';
+  const waiting = quarantined > 0 ? `; of these, ${plural(quarantined, 'waits', 'wait')} in quarantine` : '';
+  return `Of ${number(expected)} expected since ${day} UTC, ${found}${waiting}`;
+}
+
+/** `whole_at`: when the last pass began that recorded what was missing. */
+export function passJson(pass: Pass | undefined) {
+  if (!pass) return null;
+  return { ...jsonOf({ wholeAt: undefined, ...pass }), since: iso(pass.since), text: passText(pass) };
 }
 
 /** `behind`: how many notifications it was not given yet, 10,000 at most. `instances`: the living ones that have it. */

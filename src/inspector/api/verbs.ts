@@ -5,6 +5,7 @@ import { plural } from '../../base/text.ts';
 import type { AdminNeeds } from '../../observer.ts';
 import type { BulkOptions, EventFilter } from '../../store/event-store.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
+import { audited } from '../../store/reports/audit.ts';
 import { RefusedError } from '../guard/refuse.ts';
 
 export type Verb = 'replay' | 'dismiss';
@@ -12,6 +13,8 @@ export type Verb = 'replay' | 'dismiss';
 /** What somebody wants done with events. */
 export interface Change {
   readonly verb: Verb;
+  /** the row that says so */
+  readonly by: Parameters<typeof audited>[1];
   /** of a dismissal, which must have one */
   readonly reason?: string | undefined;
   /** of a replay */
@@ -20,9 +23,10 @@ export interface Change {
 
 /** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
 function change({ store, wake }: AdminNeeds, filter: EventFilter, wanted: Change, options: BulkOptions = {}) {
-  const { verb, reason = '', reset_steps: resetSteps } = wanted;
-  if (verb === 'replay') return store.queue.replay(filter, { ...options, resetSteps, onReady: wake });
-  return store.queue.dismiss(filter, reason, options);
+  const { verb, by, reason = '', reset_steps: resetSteps } = wanted;
+  const replay = () => store.queue.replay(filter, { ...options, resetSteps, onReady: wake });
+  const dismiss = () => store.queue.dismiss(filter, reason, options);
+  return audited(store, by, verb === 'replay' ? replay : dismiss, ({ events }) => events);
 }
 
 /** Replays or dismisses one event. @returns its id, and that one was changed */

@@ -4,6 +4,7 @@ import { duration, plural, size } from '../pages/words.ts';
 import { comingIn } from './coming-in.ts';
 import { type Concern, type Found, since } from './concern.ts';
 import { handling } from './handling.ts';
+import { missing } from './missing.ts';
 import { processes } from './processes.ts';
 
 const SLOW_COMMIT_MS = 250;
@@ -25,6 +26,7 @@ export function concernsOf(known: Known): Concern[] {
     ...about('problems', handling(known)),
     ...about('./#instances', processes(known)),
     ...about('refused', comingIn(known)),
+    ...about('./#in', missing(known)),
   ]
     .filter((found) => found !== false)
     .toSorted((one, other) => Number(other.grave) - Number(one.grave));

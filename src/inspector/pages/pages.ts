@@ -133,6 +133,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   '/reminders': answersOf('/reminders', '/schedules'),
   '/refused': answersOf('/refusals', '/quarantine'),
   '/webhooks': answersOf('/webhooks'),
+  '/changes': answersOf('/audit'),
 };
 /** Loaded when it is asked for: no start waits for what only developers use. */
 const sendPage: Page = async (...given) => (await import('./send-page.ts')).sendPage(...given);

@@ -1,6 +1,7 @@
 import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import type { Inspected } from '../api/endpoint.ts';
+import { missedBy } from '../api/stats.ts';
 import { stats } from '../attention/attention.ts';
 import { since } from '../attention/concern.ts';
 import { Counter, Gauge, Registry } from './metrics.ts';
@@ -50,6 +51,10 @@ export async function scrape(inspected: Inspected): Promise<string> {
     gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
     count('webhook_quarantine_lost_total', 'Notifications that it had no room for.', known.quarantine_lost);
+    if (known.reconciled) {
+      gauge('webhook_reconcile_expected', 'What the last pass expected.', known.reconciled.expected);
+      gauge('webhook_reconcile_missing', 'What of it had not come.', missedBy(known.reconciled));
+    }
     const busy = known.last_2_minutes.busy_percent;
     if (busy !== null) gauge('webhook_store_busy_ratio', BUSY, busy / 100);
     gauge('webhook_database_bytes', 'Size of the database.', disk.database_bytes);

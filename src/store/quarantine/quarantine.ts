@@ -8,14 +8,11 @@ import { inOrder } from '../queue/lanes.ts';
 import type { Queue, Recorded } from '../queue/queue.ts';
 import { type Arrival, recordOperations } from '../queue/record.ts';
 import type { Quarantined, ToQuarantine } from '../stored.ts';
-import { quarantineReads } from './lists/entries.ts';
+import { type Claimed, quarantineReads } from './lists/entries.ts';
 
 /** An entry that arrives, with the network of its source, and the bytes that it takes. */
 type Entry = ToQuarantine &
   Pick<Quarantined, 'receivedAt'> & { readonly network: string; readonly bytes: number };
-
-/** Of which webhook, media or channel, or site entries claim to be; an absent member does not restrict. */
-type Claimed = Partial<Readonly<Record<'webhook' | 'resource' | 'site', string | undefined>>>;
 
 /** How many entries are dropped in one commit. */
 const DROPPED = 500;

@@ -90,8 +90,9 @@ export function fanOutOperations(d: Dialect) {
 
     /** Gives a subscriber no further events, and forgets its reminders. @returns whether it was there */
     async unsubscribe(db: Db, of: Of): Promise<boolean> {
+      const removed = await db.all(remove, of); // first, as an erase locks cursors before reminders
       await db.all(forget, of);
-      return (await db.all(remove, of)).length > 0;
+      return removed.length > 0;
     },
   };
 }

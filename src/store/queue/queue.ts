@@ -78,6 +78,9 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
   };
 }
 
+/** What is erased: a resource, as `media:ID`, or a site. */
+export type Erasure = Pick<EventFilter, 'resource' | 'site'>;
+
 /** Events and their lanes, from record to prune. */
 export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit = () => {} }: StoreOptions) {
   const calls = callsOf(queueOperations, engine.write);
@@ -232,23 +235,27 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     /**
      * Erases the events of a resource, or those of a site with all others of their resources, and what these have left. What handlers run is
      * left, and so are resources that also have events of other sites.
-     * @returns how many, of how many resources a handler runs, and the names of those with other sites
+     * @param onStep told how many so far; the next commit waits for its promise
+     * @returns how many, how many resources a handler runs, the names of those with other sites, and of all others
      */
-    async erase(
-      { resource, site }: Pick<EventFilter, 'resource' | 'site'>,
-      onStep = (_events: number) => {},
-    ) {
-      const sum = { events: 0, running: 0, shared: new Set<string>() };
-      for await (const found of matching({ resource, site }, await reader.subscriberNames())) {
-        const lanes = named(found.events.map((event) => event.resource));
-        const others = site === undefined ? [] : await reader.ofOtherSites({ lanes, site });
-        for (const other of others) sum.shared.add(other);
-        const own = lanes.filter((lane) => !others.includes(lane.resource));
-        for (let hasMore = true; hasMore; onStep(sum.events)) {
-          const step = await calls.erase({ subscriber: found.subscriber, lanes: own });
-          sum.events += step.events;
-          hasMore = step.hasMore;
-          if (!hasMore) sum.running += step.running;
+    async erase({ resource, site }: Erasure, onStep?: (events: number) => unknown) {
+      const sum = { events: 0, running: 0, shared: new Set<string>(), names: new Set<string>() };
+      for (const subscriber of await reader.subscriberNames()) {
+        const seen = new Set<string>();
+        const pages = resource ? [{ events: [{ resource }] }] : matching({ site, subscriber }, []);
+        for await (const { events } of pages) {
+          const lanes = named(events.map((event) => event.resource).filter((name) => !seen.has(name)));
+          const others = site === undefined ? [] : await reader.ofOtherSites({ lanes, site });
+          for (const other of others) sum.shared.add(other.resource);
+          const own = lanes.filter((lane) => !sum.shared.has(lane.resource));
+          for (const lane of own) sum.names.add(lane.resource);
+          for (const lane of lanes) seen.add(lane.resource);
+          for (let hasMore = own.length > 0; hasMore; await onStep?.(sum.events)) {
+            const step = await calls.erase({ subscriber, lanes: own, site });
+            sum.events += step.events;
+            hasMore = step.hasMore;
+            if (!hasMore) sum.running += step.running;
+          }
         }
       }
       return sum;

@@ -21,8 +21,7 @@ const KEPT_MS = 365 * 86_400_000;
 
 const ADD = `INSERT INTO audit (at, what, filters, who) VALUES ($now, $what, $filters, $who) RETURNING seq`;
 const CHANGES = 'SELECT * FROM audit WHERE seq < coalesce($before, seq + 1) ORDER BY seq DESC LIMIT $limit';
-const HIDE =
-  'UPDATE audit SET filters = replace(filters, $name, $erased) WHERE filters <> replace(filters, $name, $erased)';
+const HIDE = 'UPDATE audit SET filters = $hidden WHERE seq = $seq';
 
 export const auditOperations = {
   /** Notes a change that begins, and forgets those of more than a year ago. @returns its seq */
@@ -34,10 +33,14 @@ export const auditOperations = {
   changeEnded: (db: Db, change: Pick<Change, 'seq' | 'changed'>) =>
     db.all('UPDATE audit SET changed = $changed WHERE seq = $seq', change),
 
-  /** Puts the digest of a resource or site in the place of its name, with and without `media:` or `channel:` before it. */
-  async hideErased(db: Db, { name }: { readonly name: string }): Promise<void> {
-    for (const text of [name, name.replace(/^(media|channel|site):/, '')])
-      await db.all(HIDE, { name: JSON.stringify(text), erased: JSON.stringify(erasedName(name)) });
+  /** Puts digests in the place of names of resources and sites, with and without the `media:` before them. */
+  async hideErased(db: Db, { names }: { readonly names: readonly string[] }): Promise<void> {
+    const texts = (name: string) => [name, name.replace(/^\w+:/, '')];
+    const digests = new Map(names.flatMap((name) => texts(name).map((text) => [text, erasedName(name)])));
+    for (const { seq, filters } of await db.all<Change>('SELECT seq, filters FROM audit')) {
+      const hidden = JSON.stringify(JSON.parse(filters), (_, value) => digests.get(value) ?? value);
+      if (hidden !== filters) await db.all(HIDE, { seq, hidden });
+    }
   },
 };
 

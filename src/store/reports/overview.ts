@@ -79,17 +79,22 @@ const newestByWebhook = `SELECT webhook_id, max(received_at) AS received_at
 export const newestOfWebhooks = (db: Db) =>
   db.all<{ webhookId: string; receivedAt: number }>(newestByWebhook);
 
-const gaps = `SELECT minute, minute - lag(minute, 1, CAST($since AS bigint)) OVER (ORDER BY minute) AS gap
-  FROM (SELECT DISTINCT minute FROM stats WHERE minute >= $since AND result IN ('accepted', 'duplicate')) m`;
-const silence = `SELECT max(minute) AS last_at, max(gap) AS longest_ms,
-  (SELECT received_at FROM events ORDER BY seq LIMIT 1) AS first_at FROM (${gaps}) g`;
+const DAY_MS = 86_400_000;
+const came = "FROM stats WHERE result IN ('accepted', 'duplicate')";
+const ends = `SELECT max(minute) AS last_at, (SELECT received_at FROM events ORDER BY seq LIMIT 1) AS first_at ${came}`;
+// A silence counts whole that began before the week: counts stay a day longer. Before the first event of all there was none.
+const gaps = `SELECT minute, minute - lag(minute, 1, CASE WHEN first_at > last_at - ${8 * DAY_MS} THEN first_at ELSE last_at - ${8 * DAY_MS} END)
+  OVER (ORDER BY minute) AS gap FROM (SELECT DISTINCT minute ${came}) m CROSS JOIN ends`;
+const newest = "SELECT received_at FROM events WHERE origin = 'notification' ORDER BY seq DESC LIMIT 1";
+const usual = `WITH ends AS (${ends}), gaps AS (${gaps}) SELECT coalesce(last_at, (${newest})) AS last_at, first_at,
+  (SELECT max(gap) FROM gaps WHERE minute > last_at - ${7 * DAY_MS}) AS longest_ms FROM ends`;
 
 /**
- * The last minute since a time in which a notification came, and the longest time without one before it; undefined if none has come. `firstAt`:
- * when the first event of all was received.
+ * The last minute in which a notification came, undefined if none ever did, and the longest time without one that ended in the week before;
+ * undefined if that is too long ago. Both stay the same until one comes. `firstAt`: when the first event of all was received.
  */
-export const silenceSince = (db: Db, time: { readonly since: number }) =>
-  one<Partial<Record<'lastAt' | 'longestMs' | 'firstAt', number>>>(db, silence, time);
+export const silence = (db: Db) =>
+  one<Partial<Record<'lastAt' | 'longestMs' | 'firstAt', number>>>(db, usual);
 
 export async function overview(db: Db): Promise<Overview> {
   const { paused, ...row } = await one<OverviewRow>(db, atAGlance);

@@ -2,7 +2,7 @@ import { type Db, type Dialect, insert, one } from '../dialect.ts';
 import { inOrder } from '../queue/lanes.ts';
 import type { EventId, StoredEvent } from '../stored.ts';
 import { auditOperations, changes } from './audit.ts';
-import { newestOfWebhooks, overview, silenceSince } from './overview.ts';
+import { newestOfWebhooks, overview, silence } from './overview.ts';
 
 /** How often a process came to a result in a minute. */
 export interface Stat {
@@ -109,6 +109,8 @@ const ALERTS_LEASE_MS = 30_000;
 
 /** How long counts stay: pages show a day, operators query the rest. */
 const KEPT_MS = 8 * 86_400_000;
+/** While nothing comes, they tell what is usual before a silence. */
+const KEPT_IN_SILENCE_MS = 30 * 86_400_000;
 /** A process that was not seen for so long stands still or has crashed. */
 const AWAY_MS = 30_000;
 /** One that was not seen for so long is not coming back. */
@@ -158,7 +160,8 @@ export function reportOperations(d: Dialect) {
         await db.all('LOCK TABLE refusals IN SHARE ROW EXCLUSIVE MODE');
       if (accepted.length > 0) await db.all(endRows, { accepted });
       await db.each(refuse, refusals);
-      await db.all('DELETE FROM stats WHERE minute < $before', { before: now - KEPT_MS });
+      const kept = accepted.length > 0 ? KEPT_MS : KEPT_IN_SILENCE_MS;
+      await db.all('DELETE FROM stats WHERE minute < $before', { before: now - kept });
       await db.all(`DELETE FROM instances WHERE seen_at < ${d.now} - ${GONE_MS}`, { now });
       if (refusals.length > 0) await db.all(forget);
     },
@@ -233,7 +236,7 @@ export function reportReads(d: Dialect) {
   return {
     overview,
     newestOfWebhooks,
-    silenceSince,
+    silence,
     changes,
 
     /** The last pass of the schedule; undefined before the first. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { pause, systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import { type Raw, unusable } from '../engine.ts';
@@ -197,6 +198,30 @@ export function backUp(path: string, file: string): { events: number; bytes: num
   } finally {
     db.close();
     rmSync(part, { force: true });
+  }
+}
+
+/** For so long compacting waits for others. */
+const PATIENCE_MS = 60_000;
+
+/** Has what was deleted gone from the file and its log. @throws KitError STORE_UNUSABLE, also if others never leave it alone */
+export async function compact(path: string): Promise<void> {
+  const db = opened(path, 'write');
+  try {
+    db.pragma(`busy_timeout = ${PATIENCE_MS}`);
+    db.exec('VACUUM');
+    db.pragma('wal_checkpoint(PASSIVE)'); // most of it, while others write
+    db.pragma('busy_timeout = 500'); // as nobody else writes while the next one waits
+    const until = systemClock.now() + PATIENCE_MS;
+    while (db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) !== 0) {
+      if (systemClock.now() > until) throw new Error('database is locked');
+      await pause(systemClock, 500);
+    }
+  } catch (cause) {
+    const reason = advised(messageOf(cause));
+    throw unusable(`what was deleted may still be in the file ${path}: do this again: ${reason}`, cause);
+  } finally {
+    db.close();
   }
 }
 

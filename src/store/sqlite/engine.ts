@@ -5,7 +5,7 @@ import { type Engine, type StoreOptions, unavailable, unusable } from '../engine
 import { gathered } from '../gathered.ts';
 import { keyPathOf } from '../secrets/vault.ts';
 import { sizeOf } from './check.ts';
-import { type Connection, connectionOn, type Mode, opened, type Request, type Said } from './connection.ts';
+import { type Connection, compact, connectionOn, type Mode, type Request, type Said } from './connection.ts';
 import { IN_MEMORY, pathOf, refuseMissing } from './file.ts';
 
 export { check } from './check.ts';
@@ -27,12 +27,7 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
     read: (name, input) => reader.request(name, { ...input, now: clock.now() }),
     busy: writer.busy,
     size: async () => (isInMemory ? { bytes: 0 } : sizeOf(path, SECRETS_KEY)),
-    async compact() {
-      opened(path, 'write', (db) => {
-        db.exec('VACUUM');
-        db.pragma('wal_checkpoint(TRUNCATE)'); // it is gone from the log, too
-      }).close();
-    },
+    compact: () => compact(path),
     async close() {
       // The last one to close moves the log into the file, which one that only reads cannot.
       if (reader !== writer) await reader.close();

@@ -3,6 +3,9 @@ import type { Expected } from '../../queue/lists/types.ts';
 import { IS_OURS } from '../../schema.ts';
 import type { Quarantined } from '../../stored.ts';
 
+/** Of which webhook, media or channel, or site entries claim to be; an absent member does not restrict. */
+export type Claimed = Partial<Readonly<Record<'webhook' | 'resource' | 'site', string | undefined>>>;
+
 export interface QuarantinePage {
   /** only entries that name this webhook */
   readonly webhook?: string | undefined;
@@ -37,11 +40,14 @@ export function quarantineReads(d: Dialect) {
   const claiming = `SELECT kind, resource, event_time FROM quarantine WHERE ${d.among('resource', 'resources')}`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
-  const size = async (db: Db, of: Pick<QuarantinePage, 'webhook'> = {}): Promise<number> =>
-    (await one<{ n: number }>(db, `SELECT count(*) AS n FROM quarantine WHERE ${whose(of.webhook)}`, of)).n;
+  const size = async (db: Db, which: Claimed = {}): Promise<number> => {
+    const is = `${which.resource === undefined} OR resource = $resource) AND (${which.site === undefined} OR site_id = $site`;
+    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(which.webhook)} AND (${is})`;
+    return (await one<{ n: number }>(db, sql, which)).n;
+  };
 
   return {
-    /** How many entries wait, of one webhook or all. */
+    /** How many entries wait. */
     size,
 
     /** Entries in the order of arrival, with their tokens; none after the last. */

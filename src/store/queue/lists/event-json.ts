@@ -24,7 +24,7 @@ export function jsonOf<T extends object>(row: T): Json<T> {
 }
 
 /** An event as JSON, for `--json` and the API. */
-export const eventJson = ({ seq: _, endedAt, late, repeats, ...event }: StoredEvent) => jsonOf(event);
+export const eventJson = ({ seq: _, endedAt, late, ...event }: StoredEvent) => jsonOf(event);
 
 /**
  * One event with the start that has not ended (`running`), the state of its media or channel now, the

@@ -81,9 +81,9 @@ export function searchReads(d: Dialect) {
   const missing = `SELECT ${expected.at} AS at ${expected.from} WHERE ${isNone.join(' AND ')}`;
   const lane = d.rows('resource text');
   const ofOtherSites = INDEXED.map(
-    (which) => `SELECT DISTINCT events.resource AS resource FROM ${lane.beside}events
+    (which) => `SELECT events.resource AS resource FROM ${lane.beside}events
       WHERE ${lane.is('events.resource')} AND subscriber = '' AND site_id NOT IN ($site, '') AND ${which}`,
-  ).join(' UNION ALL ');
+  ).join(' UNION ');
 
   const firstSince = `SELECT min(seq) AS seq FROM (SELECT seq, received_at FROM events WHERE seq < $seq
     ORDER BY seq DESC LIMIT ${REACH}) s WHERE received_at >= $time`;
@@ -185,10 +185,8 @@ export function searchReads(d: Dialect) {
       ),
 
     /** Of some resources, those that also have events of other sites. */
-    ofOtherSites: async (
-      db: Db,
-      { lanes, site }: { readonly lanes: readonly Lane[]; readonly site: string },
-    ) => (await db.each<Lane>(ofOtherSites, lanes, { site })).map(({ resource }) => resource),
+    ofOtherSites: (db: Db, { lanes, site }: { readonly lanes: readonly Lane[]; readonly site: string }) =>
+      db.each<Lane>(ofOtherSites, lanes, { site }),
 
     firstSince: async (db: Db, query: { readonly seq: number; readonly time: number }) =>
       (await one<Partial<Receipt>>(db, firstSince, query)).seq,

@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import { pause, systemClock } from '../base/clock.ts';
+import { KitError } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
+import { erase } from '../erasure.ts';
+import { pagesOf } from '../replay/sources.ts';
+import type { Erasure, EventStore, StoreReader } from '../store/event-store.ts';
+import { withReader } from '../store/open.ts';
+import { changing } from './change.ts';
+import { configOf } from './options.ts';
+import { line, printResult, progress, say } from './output.ts';
+
+type Flags = { site?: string; media?: string; channel?: string; dryRun?: true; json?: true };
+
+/** Between two steps another process gets to write. */
+const PAUSE_MS = 50;
+
+const HELP = `
+It removes bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, for all subscribers. Digests stay,
+at which repeats, imports and reconciling stop. What a handler runs is left until it ends: after a minute the exit code is 1.
+SQLite rewrites its file, which needs twice its room, and in which acks wait: docs/operating.md (Personal data) says for how long.`;
+
+const UNREACHED = `not reached: backups, recordings and exports; logs and traces; what ALERT_URL was told; other systems that
+handlers have written to, and the provider; on PostgreSQL dead rows until a vacuum, and the WAL with its archives and standbys`;
+
+export function addErase(program: Command): void {
+  program
+    .command('erase')
+    .description('Erase for good what is stored of a site, media or channel. Its events stay as digests.')
+    .option('--site <id>', 'of this site, but for media and channels that also have events of other sites')
+    .option('--media <id>', 'of this media')
+    .option('--channel <id>', 'of this live channel')
+    .option('--dry-run', 'only count, and name what would be left')
+    .addHelpText('after', HELP)
+    .action(run);
+}
+
+async function run({ site, media, channel, dryRun, json }: Flags, command: Command): Promise<void> {
+  if ([site, media, channel].filter((id) => id !== undefined).length !== 1)
+    throw new KitError('INPUT_INVALID', 'give one of --site, --media and --channel');
+  const what = { site, resource: media === undefined ? channel && `channel:${channel}` : `media:${media}` };
+  const { shared, ...done } = await (dryRun
+    ? withReader(configOf(command), (store) => foreseen(store, what))
+    : changing(command, (store) => erasing(store, what)));
+  const running = `${plural(done.running, 'event runs', 'events run')} now`;
+  const text = `${plural(done.events, 'event')} and ${done.quarantined} in quarantine`;
+  const told = dryRun ? `${text} would be erased; ${running}` : `${text} erased`;
+  await printResult(json, { ...done, shared, dry_run: dryRun === true }, told);
+  if (shared.length > 0) say(`left, as they have events of other sites too: ${line(shared.join(', '))}`);
+  say(UNREACHED);
+  if (done.running > 0 && !dryRun)
+    throw new KitError('CHECK_FAILED', `${running}: its media or channel is left, so run this again later`);
+}
+
+async function erasing(store: EventStore, what: Erasure) {
+  using stage = progress('erased');
+  const onStep = (events: number) => {
+    stage.show(events, undefined);
+    return pause(systemClock, PAUSE_MS);
+  };
+  return await erase(store, what, { clock: systemClock, onStep });
+}
+
+/** What there is to erase, how much of it runs now, and which resources would be left. */
+async function foreseen({ queue, quarantine }: StoreReader, what: Erasure) {
+  const shared = new Set<string>();
+  let events = 0;
+  for await (const page of pagesOf({ queue }, what)) {
+    const others = what.site === undefined ? [] : await queue.ofOtherSites({ lanes: page, site: what.site });
+    for (const other of others) shared.add(other.resource);
+    events += page.filter((event) => !shared.has(event.resource)).length;
+  }
+  const running = await queue.count({ ...what, status: 'running' });
+  return { events, quarantined: await quarantine.size(what), running, shared: [...shared] };
+}
