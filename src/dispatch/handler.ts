@@ -371,7 +371,7 @@ export type DefinedApp = AppDefinition;
 
 /**
  * Puts handlers together with settings, shared resources and pages of their own. Where functions are written in place, write the
- * members in this order: `settings`, `start`, `handlers`, `subscribers`, `schedule`, `routes`, `onDead`, since TypeScript takes the types of each from those before it.
+ * members in this order: `settings`, `start`, `handlers`, `subscribers`, `schedule`, `reconcile`, `routes`, `onDead`, since TypeScript takes the types of each from those before it.
  * @example
  * export const app = defineApp({
  *   settings: z.object({ CRM_URL: z.url() }),

@@ -9,6 +9,7 @@ import { nextOf } from '../base/schedule.ts';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
 import { type Config, parseSettings, projectFolder } from '../config.ts';
 import { kindNames } from '../notification/kinds.ts';
+import { RECONCILE } from '../store/reports/report.ts';
 import { isSubscriber } from '../store/stored.ts';
 import { type DefinedApp, type Handlers, limitsOf, repeatedOf, specOf } from './handler.ts';
 import type { ReadyApp } from './open-app.ts';
@@ -104,7 +105,8 @@ const schedule = z
       addIssue(messageOf(error));
     }
   });
-const definition = part.extend({
+const OF_THE_KIT = 'schedule: reconcile: the app reconciles by a schedule of this name: name yours otherwise';
+const members = part.extend({
   settings: z.custom((value) => Object(value).shape, 'must be z.object({ ... })').optional(),
   start: aFunction.optional(),
   subscribers: z.record(name, part, NAMED).optional(),
@@ -116,6 +118,10 @@ const definition = part.extend({
   onDead: aFunction.optional(),
   wrap: aFunction.optional(), // as `events check` gives a receiver under test
 });
+const definition = members.refine(
+  ({ schedule = {}, reconcile }) => !(reconcile && RECONCILE in schedule),
+  OF_THE_KIT,
+);
 
 /** The error with its stack up to here. Of a syntax error, Node puts the line of code before it. */
 function told(cause: unknown): string {

@@ -106,7 +106,7 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
         .disable('x-powered-by')
         .disable('etag') // the provider's services know no conditional requests
         .use('/_mock', controlRoutes({ sites, deliveries, clock, reset, own }))
-        .use('/v2', webhooksApi({ webhooks, rateLimit: limit, apiSecret, baseUrl, own }))
+        .use('/v2', webhooksApi({ ...sites, webhooks, rateLimit: limit, apiSecret, baseUrl, own }))
         .use(statuses.router)
         .use((_request, response) => {
           response.status(404).json({ error: 'not found' });

@@ -5,6 +5,7 @@ import type { MockClock } from './clock.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Random } from './random.ts';
 import { MockError } from './requests.ts';
+import { microseconds } from './webhooks.ts';
 
 const id = z.string().min(1).max(200);
 const moment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' });
@@ -59,6 +60,9 @@ interface Media {
   available: boolean;
   /** Whether processing has made a thumbnail; a reupload does not make another. */
   hasPoster: boolean;
+  readonly createdAt: number;
+  /** when it was updated or reuploaded last */
+  modifiedAt: number;
   readonly thumbnails: Set<string>;
   readonly tracks: Set<string>;
   stopProcessing: () => void;
@@ -164,6 +168,8 @@ export function createSimulation({ clock, random, deliveries, processingMs }: Si
         publishAt: timeOf(publish_at),
         available: false,
         hasPoster: false,
+        createdAt: clock.now(),
+        modifiedAt: clock.now(),
         thumbnails: new Set(),
         tracks: new Set(),
         stopProcessing() {},
@@ -178,6 +184,7 @@ export function createSimulation({ clock, random, deliveries, processingMs }: Si
     updateMedia(id: string, { publish_at }: MediaChange = {}) {
       const media = find(id);
       if (publish_at !== undefined) media.publishAt = timeOf(publish_at);
+      media.modifiedAt = clock.now();
       emit('media_updated', media);
       offer(media);
       return viewOf(media);
@@ -189,6 +196,7 @@ export function createSimulation({ clock, random, deliveries, processingMs }: Si
       media.stage = 'received';
       media.uploads++;
       media.available = false;
+      media.modifiedAt = clock.now();
       emit('media_reuploaded', media);
       media.stopProcessing();
       process(media);
@@ -210,6 +218,10 @@ export function createSimulation({ clock, random, deliveries, processingMs }: Si
       allMedia.delete(id);
       emit('media_deleted', media);
     },
+
+    /** The media of a site as the public list of media has them, in order of creation. */
+    listMedia: (site: string) =>
+      [...allMedia.values()].filter(({ site_id }) => site_id === site).map(resourceOf),
 
     /** @throws MockError 404 if there is no such media, 400 if the id is taken */
     createThumbnail,
@@ -247,6 +259,15 @@ export function createSimulation({ clock, random, deliveries, processingMs }: Si
 
 function timeOf(publishStart: string | null): number | null {
   return publishStart === null ? null : Date.parse(publishStart);
+}
+
+/** `ready` once it is indexed, which is our assumption. */
+function resourceOf({ media_id: id, stage, createdAt, modifiedAt, publishAt }: Media) {
+  const status = stage === 'indexed' || stage === 'complete' ? 'ready' : 'processing';
+  const publish_start_date = publishAt === null ? null : wholeSeconds(publishAt);
+  const [created, last_modified] = [microseconds(createdAt), microseconds(modifiedAt)];
+  const metadata = { title: id, publish_start_date };
+  return { id, type: 'media', created, last_modified, status, metadata, schema: null, relationships: {} };
 }
 
 function viewOf({ media_id, site_id, stage, uploads, publishAt, available, ...media }: Media) {

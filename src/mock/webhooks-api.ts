@@ -12,27 +12,34 @@ export interface WebhooksApiNeeds {
   readonly baseUrl: () => string;
   /** the names that lead to the mock */
   readonly own: GuardOptions;
+  /** the media of a site, in order of creation */
+  readonly listMedia: (site: string) => readonly Resource[];
 }
+
+/** A webhook, or a media, as lists have it. */
+type Resource = Pick<Webhook, 'id' | 'created' | 'last_modified'> & { readonly metadata: object };
 
 const withMetadata = z.object({ metadata: z.unknown() });
 const metadataOf = (body: unknown) => parse(withMetadata, body).metadata;
 
-/** The webhooks API, to be mounted at `/v2`. Every answer has the service's headers. */
+/** The webhooks API, and the list of a site's media, to be mounted at `/v2`. Every answer has the service's headers. */
 export function webhooksApi(needs: WebhooksApiNeeds): Router {
-  const { webhooks } = needs;
+  const { webhooks, listMedia } = needs;
   const router = Router().use(admit(needs));
   const route = jsonRoutes(router);
-  route('get', '/webhooks', 200, ({ query }) => listPage(webhooks.list(), query));
+  route('get', '/webhooks', 200, ({ query }) => listPage('webhooks', webhooks.list(), query));
   route('post', '/webhooks', 201, ({ body }) => webhooks.create(metadataOf(body)));
   route('get', '/webhooks/:id', 200, ({ id }) => webhooks.get(id));
   route('patch', '/webhooks/:id', 200, ({ id, body }) => webhooks.update(id, metadataOf(body)));
   route('delete', '/webhooks/:id', 204, ({ id }) => webhooks.delete(id));
+  route('get', '/sites/:id/media', 200, ({ id, query }) => listPage('media', listMedia(id), query));
   const refuseOthers = (path: string, allowed: string) =>
     router.all(path, (_request, response) =>
       sendApiError(response.set('Allow', allowed), 'method_not_allowed'),
     );
   refuseOthers('/webhooks', 'GET, HEAD, POST');
   refuseOthers('/webhooks/:id', 'DELETE, GET, HEAD, PATCH');
+  refuseOthers('/sites/:id/media', 'GET, HEAD');
   router.use((_request, response) => sendApiError(response, 'not_found'));
   router.use(refuse);
   return router;
@@ -109,12 +116,12 @@ const listQuery = z.object({
 });
 
 /**
- * One page of `webhooks`, which come in order of creation. Each word of `q` must occur, in any case, in a readable field;
+ * One page of webhooks or media, which come in order of creation. Each word of `q` must occur, in any case, in a readable field;
  * `field:word` in that field.
  */
-export function listPage(webhooks: readonly Webhook[], query: unknown) {
+function listPage(name: 'webhooks' | 'media', resources: readonly Resource[], query: unknown) {
   const { page, page_length, q, sort } = listQuery.parse(query);
-  const found = sorted(webhooks, sort).filter(({ id, metadata }) => {
+  const found = sorted(resources, sort).filter(({ id, metadata }) => {
     const fields = Object.entries({ id, ...metadata }).map(
       ([name, value]) => [`${name}:`, [value].flat().join(' ').toLowerCase()] as const,
     );
@@ -126,20 +133,20 @@ export function listPage(webhooks: readonly Webhook[], query: unknown) {
     return q.split(/\s+/).every(isIn);
   });
   const start = (page - 1) * page_length;
-  return { page, page_length, total: found.length, webhooks: found.slice(start, start + page_length) };
+  return { page, page_length, total: found.length, [name]: found.slice(start, start + page_length) };
 }
 
-/** Sorts by each field in turn; equal webhooks stay in the order of creation, reversed if the first field is. */
-function sorted(webhooks: readonly Webhook[], sort: string): Webhook[] {
+/** Sorts by each field in turn; equal resources stay in the order of creation, reversed if the first field is. */
+function sorted(resources: readonly Resource[], sort: string): Resource[] {
   const given = sort.split(',').flatMap((part) => {
     const [name, direction] = part.trim().split(':');
     const field = sortFields.find((one) => one === name);
     return field ? [{ field, isAscending: direction === 'asc' }] : [];
   });
   const orders = given.length > 0 ? given : [{ field: 'created' as const, isAscending: false }];
-  const created = orders[0]?.isAscending ? [...webhooks] : webhooks.toReversed();
+  const created = orders[0]?.isAscending ? [...resources] : resources.toReversed();
   return orders.reduceRight((list, { field, isAscending }) => {
-    const textOf = (webhook: Webhook) => ({ ...webhook, ...webhook.metadata })[field];
+    const textOf = (resource: Resource) => String(Reflect.get({ ...resource, ...resource.metadata }, field));
     return list.sort((one, other) => {
       const [left, right] = isAscending ? [one, other] : [other, one];
       return textOf(left) < textOf(right) ? -1 : Number(textOf(left) > textOf(right));

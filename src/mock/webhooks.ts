@@ -123,6 +123,6 @@ function withoutSecret({ secret: _, ...webhook }: CreatedWebhook): Webhook {
 }
 
 /** `2024-08-27T00:20:57.123000+00:00`: as in a resource's `created`. */
-function microseconds(ms: number): string {
+export function microseconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 23)}000+00:00`;
 }

@@ -32,10 +32,14 @@ export async function reconcileOnce(
   const { after = '15m', lookback = '2d', most = 1000 } = reconcile;
   const beganAt = clock.now();
   const last = await store.reports.lastPass();
-  const since = flags.since ?? (last?.wholeAt ?? beganAt) - lengthOf(lookback);
+  const afterMs = lengthOf(after);
+  const backMs = Math.max(lengthOf(lookback), afterMs); // what was too young for one pass is seen by the next
+  // Until one is whole, each goes back as far as the first: what that has not recorded stays in sight.
+  const earlier = last?.wholeAt === undefined ? last?.since : last.wholeAt - backMs;
+  const since = flags.since ?? earlier ?? beganAt - backMs;
   const expected = reconcile.expected(new Date(since), { app, log, signal });
-  const limits = { afterMs: lengthOf(after), most: flags.most ?? most, isTrial: flags.isTrial };
-  const pass = await passOf({ store, expected, beganAt, since, signal, ...limits });
+  const limits = { afterMs, most: flags.most ?? most, isTrial: flags.isTrial };
+  const pass = await passOf({ store, expected, beganAt, since, ...limits, signal });
   return { ...pass, wholeAt: pass.isRecorded ? beganAt : last?.wholeAt };
 }
 
@@ -46,7 +50,8 @@ export function withReconcile({ reconcile, schedule, value }: RunningApp, needs:
   const run: Handler<Reminder> = async (_tick, { log, signal, state }) => {
     const pass = await reconcileOnce(reconcile, value, { ...needs, log, signal });
     state.set(PASS, pass);
-    log.info(pass, 'reconciled');
+    if (pass.isRecorded) log.info(pass, 'reconciled');
+    else log.error(pass, 'reconciled nothing: more is missing than one pass may record');
   };
   return { schedule: { ...schedule, [RECONCILE]: { every, run, timeoutMs: lengthOf(every) } } };
 }

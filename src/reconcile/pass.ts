@@ -1,15 +1,17 @@
+import { isDate } from 'node:util/types';
 import { wholeSeconds } from '../base/duration.ts';
 import { shown } from '../base/thrown.ts';
 import type { ExpectedNotification } from '../dispatch/handler.ts';
-import { isKind } from '../notification/kinds.ts';
-import { eventTimeOf, problemIn } from '../notification/payload.ts';
-import type { EventStore, Pass, VerifiedNotification } from '../store/event-store.ts';
+import type { JsonObject } from '../notification/json.ts';
+import { isKind, KINDS } from '../notification/kinds.ts';
+import { eventTimeOf, problemIn, resourceOf } from '../notification/payload.ts';
+import type { EventStore, Expected, Pass, VerifiedNotification } from '../store/event-store.ts';
 import { toVerified } from '../store/verified.ts';
 
 /** How far the times of an expected notification and of what came may differ. */
 const SAME_MS = 60_000;
-/** How many are looked up in one step. */
-const STEP = 500;
+/** How many are looked up, or recorded, in one step: acks wait for no more than that. */
+const STEP = 100;
 /** The `webhook_id` of what no webhook has sent. */
 const WEBHOOK_ID = 'hookkit';
 
@@ -31,7 +33,7 @@ interface PassOptions {
 
 /**
  * Looks for what should have come, and records what has not. Memory grows with `most` alone.
- * @throws TypeError if something expected is no notification
+ * @throws TypeError if something expected is no notification; the reason of `signal`; what `expected` throws
  */
 export async function passOf({
   store,
@@ -40,48 +42,57 @@ export async function passOf({
   since,
   afterMs,
   most,
-  signal,
   isTrial,
+  signal,
 }: PassOptions): Promise<Pass> {
-  const { queue } = store;
   const missing: Record<string, number> = {};
-  const kept: VerifiedNotification[] = [];
+  /** by id: a list that changes while it is read may have some of them twice */
+  const kept = new Map<string, VerifiedNotification>();
   let [count, absent] = [0, 0];
   for await (const step of stepsOf(expected)) {
     signal.throwIfAborted();
     count += step.length;
     const old = step.filter(({ eventTime }) => eventTime <= beganAt - afterMs);
-    for (const one of await missingOf(store, old)) {
+    for (const { body } of await missingOf(store, old)) {
+      const one = toVerified(body, JSON.stringify(body));
+      if (kept.has(one.id)) continue;
       absent++;
       missing[one.kind] = (missing[one.kind] ?? 0) + 1;
-      if (kept.length < most) kept.push(one);
+      if (kept.size < most) kept.set(one.id, one);
     }
   }
-  const quarantined = await store.quarantine.waitingOf({ list: kept });
+  const list = [...kept.values()];
+  const quarantined = absent > 0 ? await store.quarantine.waitingOf({ list: list.map(looked) }) : 0;
   const isRecorded = !isTrial && absent <= most;
-  for (let at = 0; isRecorded && at < kept.length; at += STEP) {
+  for (let at = 0; isRecorded && at < list.length; at += STEP) {
     // Some may have come while the pass went on.
-    const still = await missingOf(store, kept.slice(at, at + STEP));
-    await Promise.all(still.map((one) => queue.record({ ...one, origin: 'reconciled' })));
+    const still = await missingOf(store, list.slice(at, at + STEP));
+    await Promise.all(still.map((one) => store.queue.record({ ...one, origin: 'reconciled' })));
   }
   return { beganAt, since, expected: count, missing, quarantined, isRecorded };
 }
 
-/** Those of which no event has come: a newer one of its kind tells as much. */
-async function missingOf({ queue }: EventStore, list: readonly VerifiedNotification[]) {
-  const earlier = list.map(({ kind, resource, eventTime }) => ({
-    kind,
-    resource,
-    eventTime: eventTime - SAME_MS,
-  }));
-  const found = await queue.missing({ list: earlier });
+/** An expected notification as it would have come. It has no digest yet, as most have come. */
+interface Wanted extends Expected {
+  readonly body: JsonObject;
+}
+
+/** What is looked for in the place of one: a notification of its kind that is newer tells as much. */
+const looked = ({ kind, resource, eventTime }: Expected): Expected => ({
+  kind,
+  resource,
+  eventTime: eventTime - SAME_MS,
+});
+
+async function missingOf<T extends Expected>({ queue }: EventStore, list: readonly T[]): Promise<T[]> {
+  const found = await queue.missing({ list: list.map(looked) });
   return found.flatMap(({ at }) => list[at] ?? []);
 }
 
 async function* stepsOf(expected: AsyncIterable<ExpectedNotification>) {
-  let step: VerifiedNotification[] = [];
+  let step: Wanted[] = [];
   for await (const one of expected) {
-    step.push(notificationOf(one));
+    step.push(wantedOf(one));
     if (step.length < STEP) continue;
     yield step;
     step = [];
@@ -89,13 +100,18 @@ async function* stepsOf(expected: AsyncIterable<ExpectedNotification>) {
   yield step;
 }
 
-/** An expected notification as it would be recorded, had it come. */
-function notificationOf(one: ExpectedNotification): VerifiedNotification {
-  const { event, event_time: time } = Object(one);
-  const ms = time instanceof Date ? time.getTime() : eventTimeOf({ event_time: time });
-  const isTime = ms !== undefined && !Number.isNaN(ms);
-  const body = { ...one, webhook_id: WEBHOOK_ID, event_time: isTime ? wholeSeconds(ms) : time };
-  const problem = isKind(event) ? problemIn(body) : `event: ${shown(event)} is not one of the kinds`;
-  if (problem === undefined) return toVerified(body, JSON.stringify(body));
-  throw new TypeError(`reconcile: \`expected\` yielded no notification: ${problem}`);
+/** Checks one, and gives it the members of its kind alone, in the provider's order. */
+function wantedOf(one: ExpectedNotification): Wanted {
+  const given: Readonly<Record<string, unknown>> = Object(one);
+  const { event: kind, site_id, event_time: time } = given;
+  const refuse = (problem: string) =>
+    new TypeError(`reconcile: \`expected\` yielded no notification: ${problem}: ${shown(one)}`);
+  if (!isKind(kind)) throw refuse('event: must be one of the kinds');
+  const ids = Object.fromEntries(KINDS[kind].ids.map((name) => [name, given[name]]));
+  const ms = isDate(time) ? time.getTime() : (eventTimeOf(given) ?? Number.NaN);
+  const event_time = Number.isNaN(ms) ? time : wholeSeconds(ms);
+  const body = { event: kind, ...ids, webhook_id: WEBHOOK_ID, site_id, event_time };
+  const problem = problemIn(body);
+  if (problem !== undefined) throw refuse(problem);
+  return { kind, resource: resourceOf(body) ?? '', eventTime: eventTimeOf(body) ?? 0, body };
 }

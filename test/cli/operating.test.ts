@@ -445,7 +445,7 @@ test('starts no handler and loses nothing, when handling is paused as written, u
 });
 
 const source = join(import.meta.dirname, '../..', 'src');
-const rooms = /^(\w+\.ts|cli\/serve\.ts|(base|receiver|store|dispatch|inspector)\/.*\.ts)$/;
+const rooms = /^(\w+\.ts|cli\/serve\.ts|(base|receiver|store|dispatch|inspector|reconcile)\/.*\.ts)$/;
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => rooms.test(file));
 const texts = files.map((file) => readFileSync(join(source, file), 'utf8').replace(/^ *(\*|\/\/).*$/gm, ''));
 

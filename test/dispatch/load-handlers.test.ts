@@ -69,6 +69,22 @@ test.each([
     `app = { handlers: {}, schedule: { ${one} } };`,
     `is not usable:\n  schedule: ${mistake}`,
   ]),
+  ...[
+    ['{}', 'expected: must be a function'],
+    ["{ every: '10ms', expected() {} }", 'every: is a length of time of a second or more'],
+    ["{ after: '15', expected() {} }", 'after: is a length'],
+    ['{ lookback: 2, expected() {} }', 'lookback: Invalid input: expected string'],
+    ['{ most: 0, expected() {} }', 'most: Too small'],
+    ['{ most: 1.5, expected() {} }', 'most: Invalid input'],
+    ['{ expect() {}, expected() {} }', 'Unrecognized key: "expect"'],
+  ].map(([one, mistake]) => [
+    `app = { handlers: {}, reconcile: ${one} };`,
+    `is not usable:\n  reconcile: ${mistake}`,
+  ]),
+  [
+    "app = { handlers: {}, reconcile: { expected() {} }, schedule: { reconcile: { every: '1h', run() {} } } };",
+    'is not usable:\n  schedule: reconcile: the app reconciles by a schedule of this name',
+  ],
 ])('what is not usable is refused with its file and the reason: %s', async (text = '', reason = '') => {
   await expect(load(text)).rejects.toThrow(
     expect.objectContaining({

@@ -1,7 +1,6 @@
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { DefinedApp, Handlers } from '../../src/index.ts';
 import {
@@ -15,7 +14,7 @@ import {
 } from '../../src/testing/index.ts';
 import { present } from '../support/only.ts';
 import { size } from '../support/sizes.ts';
-import { placed, snippetsOf } from '../support/snippets.ts';
+import { imported, snippetsOf } from '../support/snippets.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const snippets = [...snippetsOf('docs/guide.md'), ...snippetsOf('docs/patterns.md')];
@@ -32,11 +31,8 @@ beforeAll(async () => {
 });
 
 /** The module of a snippet. @typeParam Module what it exports */
-async function pattern<Module>(file: string): Promise<Module> {
-  const path = join(directory, file);
-  writeFileSync(path, placed(present(snippets.find((snippet) => snippet.file === file))));
-  return import(pathToFileURL(path).href);
-}
+const pattern = <Module>(file: string) =>
+  imported<Module>(present(snippets.find((snippet) => snippet.file === file)), directory);
 
 /** Checks what is left when notifications come in any order and more than once, are replayed, and wherever the process dies. */
 async function holds<W>(happened: readonly Happening[], begin: Scenario<W>, check: Check<W>): Promise<void> {

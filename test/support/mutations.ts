@@ -948,4 +948,37 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: ["{ headers, redirect: 'manual', signal: abort }", '{ headers, signal: abort }'],
     noticedBy: 'test/cli/elsewhere.test.ts: the token goes by https',
   },
+  // What never came.
+  'reconciling: an event of a minute before is what was expected': {
+    change: ['eventTime: eventTime - SAME_MS', 'eventTime'],
+    noticedBy: 'test/reconcile/pass.test.ts: takes an event for what was expected',
+  },
+  'reconciling: what is too young may be on its way': {
+    change: ['eventTime <= beganAt - afterMs', 'eventTime <= beganAt'],
+    noticedBy: 'test/reconcile/pass.test.ts: takes an event for what was expected',
+  },
+  'reconciling: what was erased stays erased': {
+    change: [`IN (\${expected.resource}, \${expected.erased})`, `IN (\${expected.resource})`],
+    noticedBy: 'test/reconcile/pass.test.ts: leaves what was erased',
+  },
+  'reconciling: of more than `most`, none is recorded': {
+    change: ['!isTrial && absent <= most', '!isTrial'],
+    noticedBy: 'test/reconcile/pass.test.ts: records exactly `most`',
+  },
+  'reconciling: what comes while a pass goes on is not recorded': {
+    change: ['await missingOf(store, list.slice(at, at + STEP))', 'list.slice(at, at + STEP)'],
+    noticedBy: 'test/reconcile/pass.test.ts: records nothing that has come, while it went on',
+  },
+  'reconciling: the first notification afterwards names the event, and no other does': {
+    change: ["p.origin = 'reconciled' AND (SELECT 1 FROM", "p.origin = 'reconciled' AND (SELECT NULL FROM"],
+    noticedBy: 'test/reconcile/pass.test.ts: has the first notification',
+  },
+  'reconciling: a pass that was not whole is no time to begin at': {
+    change: ['wholeAt: pass.isRecorded ? beganAt', 'wholeAt: beganAt > 0 ? beganAt'],
+    noticedBy: 'test/reconcile/reconcile.test.ts: each pass goes back',
+  },
+  'reconciling: before the first whole pass, none looks less far back than the first': {
+    change: ['? last?.since : last.wholeAt', '? undefined : last.wholeAt'],
+    noticedBy: 'test/reconcile/reconcile.test.ts: of more than `most`',
+  },
 };

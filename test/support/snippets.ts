@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const root = new URL('../../', import.meta.url);
 
@@ -24,4 +26,15 @@ export function snippetsOf(page: string): Snippet[] {
 /** Its code as that of a file outside of the project, which imports the project's own files. */
 export function placed({ code }: Pick<Snippet, 'code'>): string {
   return code.replaceAll(/'webhook-receiver-kit(\/\w+)?'/g, (_, room = '') => `'${root}src${room}/index.ts'`);
+}
+
+/**
+ * The module of a snippet.
+ * @param directory where it is written, beside those that it imports
+ * @typeParam Module what it exports
+ */
+export async function imported<Module>(snippet: Snippet, directory: string): Promise<Module> {
+  const path = join(directory, snippet.file);
+  writeFileSync(path, placed(snippet));
+  return import(pathToFileURL(path).href);
 }
