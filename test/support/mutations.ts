@@ -742,7 +742,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/subscribers.test.ts: state, late and end of its own',
   },
   'subscribers: a settlement locks no lane of another': {
-    change: ["LEASED, 'resource', 'subscriber = $subscriber')", "LEASED, 'resource')"],
+    change: ["what, 'resource', 'subscriber = $subscriber')", "what, 'resource')"],
     noticedBy: 'test/store/interleavings.test.ts: holds up that of no other subscriber',
   },
   'subscribers: a process recovers those that it has': {

@@ -8,7 +8,7 @@ import { inOrder } from '../queue/lanes.ts';
 import type { Queue, Recorded } from '../queue/queue.ts';
 import { type Arrival, recordOperations } from '../queue/record.ts';
 import type { Quarantined, ToQuarantine } from '../stored.ts';
-import { type Claimed, quarantineReads } from './lists/entries.ts';
+import { type Claimed, IS_CLAIMED, quarantineReads } from './lists/entries.ts';
 
 /** An entry that arrives, with the network of its source, and the bytes that it takes. */
 type Entry = ToQuarantine &
@@ -34,9 +34,7 @@ export function quarantineOperations(d: Dialect) {
   const takeOut = `DELETE FROM quarantine WHERE digest = $digest
     RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`;
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
-    WHERE webhook_id = coalesce($webhook, webhook_id) AND received_at < $before
-      AND resource = coalesce($resource, resource) AND site_id = coalesce($site, site_id)
-    ORDER BY seq LIMIT ${DROPPED}) RETURNING seq`;
+    WHERE received_at < $before AND ${IS_CLAIMED} ORDER BY seq LIMIT ${DROPPED}) RETURNING seq`;
 
   return {
     /** Keeps entries, each once. */

@@ -6,6 +6,10 @@ import type { Quarantined } from '../../stored.ts';
 /** Of which webhook, media or channel, or site entries claim to be; an absent member does not restrict. */
 export type Claimed = Partial<Readonly<Record<'webhook' | 'resource' | 'site', string | undefined>>>;
 
+/** Whether an entry claims to be of them. */
+export const IS_CLAIMED = `webhook_id = coalesce($webhook, webhook_id) AND resource = coalesce($resource, resource)
+  AND site_id = coalesce($site, site_id)`;
+
 export interface QuarantinePage {
   /** only entries that name this webhook */
   readonly webhook?: string | undefined;
@@ -40,11 +44,8 @@ export function quarantineReads(d: Dialect) {
   const claiming = `SELECT kind, resource, event_time FROM quarantine WHERE ${d.among('resource', 'resources')}`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
-  const size = async (db: Db, which: Claimed = {}): Promise<number> => {
-    const is = `${which.resource === undefined} OR resource = $resource) AND (${which.site === undefined} OR site_id = $site`;
-    const sql = `SELECT count(*) AS n FROM quarantine WHERE ${whose(which.webhook)} AND (${is})`;
-    return (await one<{ n: number }>(db, sql, which)).n;
-  };
+  const counted = `SELECT count(*) AS n FROM quarantine WHERE ${IS_CLAIMED}`;
+  const size = async (db: Db, which: Claimed = {}) => (await one<{ n: number }>(db, counted, which)).n;
 
   return {
     /** How many entries wait. */
