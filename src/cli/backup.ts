@@ -6,16 +6,11 @@ import { keyPathOf } from '../store/secrets/vault.ts';
 import { configOf } from './options.ts';
 import { line, print, say } from './output.ts';
 
-const HELP = `
-The copy is checked after it is written, and gets its name when it is whole. It has no key: keep the key file, or SECRETS_KEY, apart from it.
-On PostgreSQL, back up with pg_dump: docs/scaling.md has the command.`;
-
 export function addBackup(program: Command): void {
   program
     .command('backup')
     .description('Back up the SQLite database while the server runs.')
     .argument('<file>', 'where the copy goes; a file that is there is not replaced')
-    .addHelpText('after', HELP)
     .action(backup);
 }
 
@@ -23,7 +18,10 @@ async function backup(file: string, _: object, command: Command): Promise<void> 
   const { DATABASE_URL, SECRETS_KEY } = configOf(command);
   const path = sqlitePathOf(DATABASE_URL);
   if (path === undefined)
-    throw new KitError('INPUT_INVALID', 'on PostgreSQL, back up with pg_dump: see --help');
+    throw new KitError(
+      'INPUT_INVALID',
+      'on PostgreSQL, back up with pg_dump: docs/scaling.md has the command',
+    );
   const { backUp } = await import('../store/sqlite/connection.ts');
   const { events, bytes } = await backUp(path, file);
   await print(`${line(file)}: ${plural(events, 'event')}, ${bytes} bytes, checked`);

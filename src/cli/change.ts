@@ -1,9 +1,9 @@
+import { hostname, userInfo } from 'node:os';
 import { Command, Option } from 'commander';
 import type { EventStore } from '../store/event-store.ts';
 import { withDatabase } from '../store/open.ts';
 import { audited } from '../store/reports/audit.ts';
 import { configOf } from './options.ts';
-import { who } from './who.ts';
 
 type Work<T, A extends readonly unknown[] = []> = (...given: A) => Promise<T>;
 
@@ -17,6 +17,15 @@ export function change<T>(store: EventStore, command: Command, work: Work<T>): P
 /** The same in the database of the configuration, if that is there. @throws KitError STORE_UNUSABLE */
 export const changing = <T>(command: Command, work: Work<T, [EventStore]>, config = configOf(command)) =>
   withDatabase(config, (store) => change(store, command, () => work(store)));
+
+/** Who runs this command, as the database notes it for people: `user@host`. A container may have a user without a name. */
+export function who(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return `${process.getuid?.() ?? '?'}@${hostname()}`;
+  }
+}
 
 /** How many a result has changed: a count as it is, the events of a verb for many, or one. */
 function countOf(done: unknown): number {

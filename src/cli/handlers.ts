@@ -92,34 +92,22 @@ type Switches = Partial<Record<'replay' | 'late' | 'resetSteps' | 'json', true>>
 type Texts = Partial<Record<'subscriber' | 'tokenFile', string>>;
 type Flags = options.BodyFlags & Switches & Texts & { attempt: number; from?: URL; inspect?: number };
 
-const HELP = `
-Nothing is recorded; but what the handler does to other systems is real.
-Exits with 0 if the handler returned nothing, skip() or retry(), and with 1 if it failed, or did
-not let the event loop go on for 5 s.`;
-
 function addTry(handlers: Command): void {
   const command = handlers
     .command('try')
-    .description('Try the handler for one event once, in this process. Nothing is recorded.')
+    .description('Try a handler once, here. Nothing is recorded; but what it does to other systems is real.')
     .argument('[id]', 'of a stored event; without it, the options compose a notification', options.idOfEvent);
   options
     .withBody(command, 'webhook_id (default: webhook1)')
     .option('--subscriber <name>', 'the handler of this one (default: main)', options.subscriber)
-    .option('--from <url>', 'the event of a receiver elsewhere, by its admin listener', privateUrl)
+    .option('--from <url>', 'of the receiver with this admin listener', options.privateUrl(options.adminUrl))
     .option('--token-file <file>', 'its ADMIN_READ_TOKEN (-: stdin) instead of that of the environment')
     .addOption(options.inspectOption('wait for a debugger'))
     .option('--attempt <n>', 'the value of ctx.attempt', options.wholeNumber(1), 1)
     .option('--replay', 'make ctx.replay true')
     .option('--late', 'make ctx.late true')
     .option('--reset-steps', 'run every step of ctx.once, even if its result is stored')
-    .addHelpText('after', HELP)
     .action(tryHandler);
-}
-
-/** @throws KitError INPUT_INVALID if the token could be read on its way there */
-function privateUrl(text: string): URL {
-  const url = options.adminUrl(text);
-  return options.valid(options.isPrivate(url) ? url : undefined, 'https (http on this machine only)');
 }
 
 async function tryHandler(id: string | undefined, flags: Flags, command: Command): Promise<void> {

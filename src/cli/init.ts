@@ -3,20 +3,16 @@ import type { Command } from 'commander';
 import { recipeNames, writeNewApp } from '../scaffold/new-app.ts';
 import { line, print } from './output.ts';
 
-const HELP = `
-The command completes package.json, leaves every other file that is there alone, and says what is left to do by hand. A folder with code
-of its own (a src, a file of JavaScript or TypeScript, or dependencies beside the kit) gets handlers, a test and scripts, and nothing else.
-
-Recipes, which docs/patterns.md describes: ${recipeNames().join(', ')}`;
-
 export function addInit(program: Command): void {
   program
     .command('init')
-    .description('Write a new receiver into a folder: about ten files that are yours.')
+    .description(
+      'Write a new receiver into a folder: about ten files that are yours. No file but package.json changes.',
+    )
     .argument('[dir]', 'the folder; it is made if it is not there', '.')
     .option('--recipe <name>', 'begin with a recipe, and its test, instead of the example')
     .option('--kit <spec>', 'where npm finds the kit: a version, or a packed kit (default: as this one)')
-    .addHelpText('after', HELP)
+    .addHelpText('after', `\nRecipes, which docs/patterns.md describes: ${recipeNames().join(', ')}`)
     .action(init);
 }
 

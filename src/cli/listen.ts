@@ -23,10 +23,6 @@ type Flags = Partial<Record<Texts, string> & Record<'since' | 'limit', number>> 
   json?: true;
 };
 
-const HELP = `
-Nothing is skipped. After a crash, or a lost answer, an event may be sent twice: a receiver answers \`duplicate\` then.
-Ctrl-C ends it after the event under way, and prints the cursor.`;
-
 export function addListen(program: Command): void {
   const command = program
     .command('listen')
@@ -44,7 +40,7 @@ export function addListen(program: Command): void {
   const described = 'a filter as in hookkit events list';
   command.option('--kind <text>', described, (text) => kinds(text) && text);
   for (const name of FILTERS) command.option(`--${name} <text>`, described);
-  command.addHelpText('after', HELP).action(listen);
+  command.action(listen);
 }
 
 async function listen(flags: Flags, command: Command): Promise<void> {

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { Session, url } from 'node:inspector/promises';
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { pause, repeat, systemClock, within } from '../base/clock.ts';
 import { isInUsersFiles, textOf } from '../base/thrown.ts';
@@ -12,14 +12,6 @@ const MOST_MISSED = 10;
 /** How long the main thread may take to say where it is, and to end. */
 const ANSWER_MS = 5000;
 const STDERR = 2;
-/** What `beats` counts, and whether a debugger may hold the main thread up. */
-const [COUNT, IS_INSPECTED] = [0, 1];
-
-/** What the main thread writes, and the other one reads. */
-interface Watched {
-  readonly beats: Int32Array;
-  readonly ends: boolean;
-}
 
 /**
  * Watches the event loop of this process from a thread. If the loop stands still for five seconds, the thread says so on stderr, and in which
@@ -29,16 +21,14 @@ interface Watched {
  * @returns the same app, whose handlers start the thread
  */
 export function watchLoop<A extends Wrapped>(app: A, log?: Logger): A {
-  const beats = new Int32Array(new SharedArrayBuffer(8));
   let thread: Worker | undefined;
   const beat = async () => {
-    Atomics.store(beats, IS_INSPECTED, Number(url() !== undefined));
-    Atomics.add(beats, COUNT, 1);
+    thread?.postMessage(url() !== undefined); // a debugger may hold this thread up
     return BEAT_MS;
   };
   const start = () => {
     if (thread) return;
-    thread = new Worker(new URL(import.meta.url), { workerData: { beats, ends: !log } });
+    thread = new Worker(new URL(import.meta.url), { workerData: { watching: log ? 'told' : 'ended' } });
     thread.unref();
     if (log) {
       thread.on('message', (stood: object) => log.error(stood, 'the event loop stood still'));
@@ -54,17 +44,20 @@ export function watchLoop<A extends Wrapped>(app: A, log?: Logger): A {
   });
 }
 
-async function watchOver({ beats, ends }: Watched): Promise<void> {
-  let [count, beatAt, missed] = [0, 0, 0];
+async function watchOver(main: MessagePort): Promise<void> {
+  let [hasBeaten, isInspected, beatAt, missed] = [true, false, 0, 0];
   let where: string | undefined;
+  main.on('message', (inspected: boolean) => {
+    [hasBeaten, isInspected] = [true, inspected];
+  });
   for (;;) {
     const now = systemClock.monotonic();
-    if (count !== Atomics.load(beats, COUNT)) {
-      if (where) parentPort?.postMessage({ ms: Math.round(now - beatAt), where });
-      [count, beatAt, missed, where] = [Atomics.load(beats, COUNT), now, 0, undefined];
-    } else if (++missed > MOST_MISSED && !where && Atomics.load(beats, IS_INSPECTED) === 0) {
+    if (hasBeaten) {
+      if (where) main.postMessage({ ms: Math.round(now - beatAt), where });
+      [hasBeaten, beatAt, missed, where] = [false, now, 0, undefined];
+    } else if (++missed > MOST_MISSED && !where && !isInspected) {
       writeSync(STDERR, 'the event loop has stood still for 5 s\n');
-      where = await tellPlace(ends);
+      where = await tellPlace(workerData.watching === 'ended');
     }
     await pause(systemClock, BEAT_MS);
   }
@@ -90,4 +83,4 @@ async function tellPlace(ends: boolean): Promise<string> {
   return where;
 }
 
-if (workerData?.beats) void watchOver(workerData);
+if (parentPort && workerData?.watching) void watchOver(parentPort);

@@ -72,6 +72,7 @@ async function programFor(called: string): Promise<Command> {
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .configureOutput({ writeOut: (text) => report(text.trimEnd()), writeErr: (text) => say(text.trimEnd()) })
+    .addHelpText('afterAll', '\nThe folder docs of the kit says more.')
     .showHelpAfterError('(run hookkit --help for more)')
     .hook('preAction', (_, command) => refuseEmptyValues(command));
   for (const load of commands[called] ? [commands[called]] : Object.values(commands)) (await load())(program);

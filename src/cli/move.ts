@@ -7,20 +7,15 @@ import { givenKey } from './input.ts';
 import { configOf } from './options.ts';
 import { printResult, progress, say, table } from './output.ts';
 
-const HELP = `
-Stop the receivers first. After an interruption, run it again: it begins again. URLs are as in DATABASE_URL; a password comes from PGPASSWORD or the password file. The database of --to is
-empty, or has what an interrupted move left. SECRETS_KEY, or a key file, seals its secrets. At the end, programs refuse that of --from.`;
-
 type Flags = { from: string; to: string; fromKeyFile?: string; json?: true };
 
 export function addMove(program: Command): void {
   program
     .command('move')
-    .description('Move everything of one database into another: of SQLite, of PostgreSQL, or between them.')
+    .description('Move everything of one database into another, once the receivers are stopped.')
     .requiredOption('--from <url>', 'the database to move', databaseUrl)
     .requiredOption('--to <url>', 'the database to move it to', databaseUrl)
     .option('--from-key-file <file>', 'a file with the SECRETS_KEY of the database of --from')
-    .addHelpText('after', HELP)
     .action(move);
 }
 

@@ -22,10 +22,9 @@ export function valid<T>(meant: T | undefined, must: string): T {
 
 /** A whole number between two bounds, both included. */
 export function wholeNumber(least = 0, most = 1_000_000_000): (text: string) => number {
-  return (text) => {
-    if (/^\d{1,10}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  };
+  const meant = (text: string) =>
+    /^\d{1,10}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
+  return (text) => valid(meant(text), `a whole number from ${least} to ${most}`);
 }
 
 /** How likely something is. */
@@ -59,9 +58,12 @@ export function adminUrl(text: string): URL {
   return valid(isWhole ? url : undefined, 'a URL such as https://hooks.example.com/, without a password');
 }
 
-/** Whether nobody on the way reads what is sent there. */
-export const isPrivate = ({ protocol, hostname }: URL): boolean =>
-  protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''));
+/** The same where nobody on the way may read what is sent there. */
+export const privateUrl = (parser: (text: string) => URL) => (text: string) => {
+  const url = parser(text);
+  const isPrivate = url.protocol === 'https:' || isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
+  return valid(isPrivate ? url : undefined, 'https (http on this machine only)');
+};
 
 /** How long a handler may stand at a breakpoint. */
 export const DEBUGGING_MS = 600_000;

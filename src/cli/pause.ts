@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { changing } from './change.ts';
+import { changing, who } from './change.ts';
 import { print } from './output.ts';
-import { who } from './who.ts';
 
 /** Holding back the handlers of all processes, and letting them go on. */
 export function addPause(program: Command): void {

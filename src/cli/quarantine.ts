@@ -5,7 +5,7 @@ import { admitWaiting } from '../receiver/quarantine.ts';
 import type { Quarantined } from '../store/event-store.ts';
 import { withDatabase, withReader } from '../store/open.ts';
 import { unprovenJson } from '../store/queue/lists/event-json.ts';
-import { change } from './change.ts';
+import { change, changing } from './change.ts';
 import { configOf, moment } from './options.ts';
 import { print, printResult, table, writeOn } from './output.ts';
 
@@ -39,11 +39,9 @@ export function addQuarantine(program: Command): void {
 async function drop({ webhook, before, all, json }: Flags, command: Command): Promise<void> {
   if (!all && webhook === undefined && before === undefined)
     throw new KitError('INPUT_INVALID', 'this would drop everything: give --webhook or --before, or --all');
-  await withDatabase(configOf(command), async (store) => {
-    const which = { before: before ?? Number.MAX_SAFE_INTEGER, webhook };
-    const dropped = await change(store, command, () => store.quarantine.drop(which));
-    await printResult(json, { dropped }, `${dropped} dropped`);
-  });
+  const which = { before: before ?? Number.MAX_SAFE_INTEGER, webhook };
+  const dropped = await changing(command, (store) => store.quarantine.drop(which));
+  await printResult(json, { dropped }, `${dropped} dropped`);
 }
 
 async function list({ webhook, json }: Flags, command: Command): Promise<void> {

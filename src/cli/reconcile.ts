@@ -3,7 +3,6 @@ import { systemClock } from '../base/clock.ts';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
 import { reconcileOnce } from '../reconcile/index.ts';
-import type { Pass } from '../store/event-store.ts';
 import { withDatabase } from '../store/open.ts';
 import { iso } from '../store/queue/lists/event-json.ts';
 import { change } from './change.ts';
@@ -32,7 +31,11 @@ async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: C
       if (!own) throw new KitError('INPUT_INVALID', 'the app of HANDLERS has no `reconcile`');
       return interruptible('nothing was recorded', (signal) => {
         const needs = { store, log, clock: systemClock, signal };
-        const once = async () => countedOf(await reconcileOnce(own, value, needs, { ...limits, isTrial }));
+        const once = async () => {
+          const pass = await reconcileOnce(own, value, needs, { ...limits, isTrial });
+          const absent = Object.values(pass.missing).reduce((sum, count) => sum + count, 0);
+          return { ...pass, absent, events: pass.isRecorded ? absent : 0 }; // `events`: for the audit
+        };
         return isTrial ? once() : change(store, command, once);
       });
     }),
@@ -47,10 +50,4 @@ async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: C
   if (isTrial || pass.isRecorded) return;
   const more = 'they are more than `most`, and none was recorded: look at the time zone of event_time first';
   throw new KitError('CHECK_FAILED', `${more}; --most N records them`);
-}
-
-/** A pass with how many had not come, and how many of them it recorded. */
-function countedOf(pass: Pass) {
-  const absent = Object.values(pass.missing).reduce((sum, count) => sum + count, 0);
-  return { ...pass, absent, events: pass.isRecorded ? absent : 0 };
 }

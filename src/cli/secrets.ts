@@ -7,17 +7,12 @@ import { givenKey } from './input.ts';
 import { configOf } from './options.ts';
 import { printResult } from './output.ts';
 
-const HELP = `
-Without SECRETS_KEY, the command makes a new key and replaces the key file; a running server notices.
-With SECRETS_KEY, it reads the new key, as from openssl rand -base64 32; start the server with that key afterwards.`;
-
 export function addSecrets(program: Command): void {
   const secrets = program.command('secrets').description('Rekey the secrets of webhooks in the database.');
   secrets
     .command('rekey')
     .description('Rekey the database: seal all secrets under a new key, in one step, while the server runs.')
     .option('--secret-file <file>', 'a file with the new SECRETS_KEY; without it, stdin')
-    .addHelpText('after', HELP)
     .action(rekey);
 }
 

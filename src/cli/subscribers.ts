@@ -18,10 +18,6 @@ import { appOf, loadingOnly } from './with-handlers.ts';
 /** Between two commits another process gets to write. */
 const PAUSE_MS = 20;
 
-const START_HELP = `
-It leaves out what the subscriber has, and what retention has emptied. The events run by event time, once all are made.
-If it is killed, run it again: else what it had made runs an hour later.`;
-
 /** Handlers of the app that have events of their own. */
 export function addSubscribers(program: Command): void {
   const subscribers = program
@@ -37,13 +33,11 @@ export function addSubscribers(program: Command): void {
     .description('Make events of the past for a subscriber of your app.')
     .argument('<name>', 'its name in `subscribers` of the app')
     .requiredOption('--since <time>', `from what happened at this time or later: ${MOMENTS}`, moment)
-    .addHelpText('after', START_HELP)
     .action(loadingOnly(start));
   subscribers
     .command('remove')
     .description('Remove a subscriber that no instance has any more, and dismiss its pending events.')
     .argument('<name>', 'its name, as `hookkit subscribers` lists it')
-    .addHelpText('after', '\nDeploy without it first. Its reminders are forgotten; its past events stay.')
     .action(remove);
 }
 
@@ -81,13 +75,11 @@ async function start(subscriber: string, { since, json }: StartFlags, command: C
     interruptible('run it again to make the rest', async (signal) => {
       const { queue } = store;
       await queue.subscribe({ subscriber, kinds });
-      const past = { subscriber: '', since, kind: kinds.includes('unknown') ? undefined : kinds };
-      const total = await queue.count(past);
       const making = onStderr.begin('made');
       let made = 0;
       const onStep = (ids: readonly string[]) => {
         made += ids.length;
-        making.show(made, made / total);
+        making.show(made, undefined);
         return pauseUntilAborted(systemClock, PAUSE_MS, signal);
       };
       const starting = change(store, command, () =>

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { isSeededInPublic } from '../base/seeded-random.ts';
@@ -6,7 +6,7 @@ import { plural } from '../base/text.ts';
 import { sqlitePathOf } from '../base/url.ts';
 import type { Config } from '../config.ts';
 import { type Kind, kindNames } from '../notification/kinds.ts';
-import { ifThere, ProviderError, sentBack, WebhooksClient } from '../provider/index.ts';
+import { ifThere, sentBack, WebhooksClient } from '../provider/index.ts';
 import { admitWaiting } from '../receiver/quarantine.ts';
 import * as registering from '../rotation/create-and-delete.ts';
 import { keepingMark, rotate } from '../rotation/rotate.ts';
@@ -16,12 +16,8 @@ import { isoOrNull } from '../store/queue/lists/event-json.ts';
 import { change, changing } from './change.ts';
 import { readSecret } from './input.ts';
 import { interruptible, onInterrupt } from './interruptible.ts';
-import { configOf, isPrivate, lengthOfTime, receiverUrl } from './options.ts';
+import { configOf, lengthOfTime, privateUrl, receiverUrl } from './options.ts';
 import { line, members, printResult, say, table } from './output.ts';
-
-const LIST_HELP = `
-The last column says what verifies the notifications of a webhook: live or retiring secrets that are stored here; WEBHOOK_SECRET, if
-none was ever stored; or nothing (MISSING): they are refused, and wait in quarantine for webhooks import.`;
 
 /** The webhooks at the provider, and their secrets in the database. */
 export function addWebhooks(program: Command): void {
@@ -45,7 +41,6 @@ export function addWebhooks(program: Command): void {
     .command('list')
     .description('List the webhooks at the provider with the secrets that are stored here.')
     .option('--stored', 'list only the stored secrets, without asking the provider')
-    .addHelpText('after', LIST_HELP)
     .action(listWebhooks);
   webhooks
     .command('show <id>')
@@ -71,16 +66,11 @@ function withSettings(command: Command, { isNew }: { readonly isNew: boolean }):
   const needed = (flags: string, what: string) => new Option(flags, what).makeOptionMandatory(isNew);
   return command
     .addOption(needed('--name <name>', 'a name for the webhook'))
-    .addOption(needed('--url <url>', 'the URL that it sends to, by https').argParser(httpsUrl))
+    .addOption(needed('--url <url>', 'the URL that it sends to').argParser(privateUrl(receiverUrl)))
     .addOption(needed('--site <id...>', 'the sites (properties) whose notifications it sends'))
     .addOption(new Option('--event <kind...>', 'the kinds').choices(kindNames).conflicts('allEvents'))
     .option('--all-events', `all ${kindNames.length} kinds`)
     .option('--description <text>', 'a description');
-}
-
-function httpsUrl(text: string): string {
-  if (isPrivate(receiverUrl(text))) return text;
-  throw new InvalidArgumentError('The provider takes https only (http on this machine, for the mock).');
 }
 
 function graceOption(): Option {
@@ -89,26 +79,26 @@ function graceOption(): Option {
     .default(600_000, '10m');
 }
 
-type Metadata = Partial<Record<'name' | 'url' | 'description', string>> &
-  Partial<Record<'allEvents' | 'json', true>> & { site?: readonly string[]; event?: readonly Kind[] };
+type Metadata = Partial<Record<'name' | 'description', string>> &
+  Partial<Record<'allEvents' | 'json', true>> & { url?: URL; site?: string[]; event?: Kind[] };
 
 /** The settings that are given. */
 function metadataOf({ name, url, site, event, allEvents, description }: Metadata) {
   const events = allEvents ? kindNames : event;
   return {
     ...(name !== undefined && { name }),
-    ...(url !== undefined && { webhook_url: url }),
+    ...(url !== undefined && { webhook_url: url.href }),
     ...(site && { site_ids: [...new Set(site)] }),
     ...(events && { events: [...new Set(events)] }),
     ...(description !== undefined && { description }),
   };
 }
 
-async function createWebhook(flags: Metadata & { name: string; url: string }, command: Command) {
-  const { name, url: webhook_url } = flags;
+async function createWebhook(flags: Metadata & { name: string; url: URL }, command: Command) {
+  const { name, url } = flags;
   const { site_ids = [], events, ...rest } = metadataOf(flags);
   if (!events) throw new KitError('INPUT_INVALID', 'a new webhook needs --event or --all-events as well');
-  const webhook = { ...rest, name, webhook_url, site_ids, events };
+  const webhook = { ...rest, name, webhook_url: url.href, site_ids, events };
   const config = configOf(command);
   const client = webhooksClient(config);
   // Opened first, so that an unusable store shows before anything is registered.
@@ -179,16 +169,12 @@ async function importSecret({ id, secretFile, replace, grace, now, json }: Impor
 async function rotateSecret(id: string, { grace: graceMs, json }: Retirement, command: Command) {
   const config = configOf(command);
   const client = webhooksClient(config);
-  const again = `run npx hookkit webhooks rotate ${id} again, and it continues from here`;
   await withDatabase(config, async (store) => {
-    const rotated = await interruptible(again, (signal) =>
+    const rotated = await interruptible('run it again, and it continues from here', (signal) =>
       change(store, command, () =>
         rotate(id, { client, store, clock: systemClock, graceMs, signal, onStep: say }),
       ),
-    ).catch((error) => {
-      if (error instanceof ProviderError) say(again);
-      throw error;
-    });
+    );
     const until = isoOrNull(rotated.oldSecretUntil);
     const end = endInWords(id, until, await views.readStandings(store, config));
     const what = rotated.id === undefined ? 'was replaced already' : `is replaced by ${rotated.id}`;

@@ -9,13 +9,21 @@ import { UNINTERRUPTED } from './replay-listener.ts';
 const text = z.string();
 const id = z.custom<EventId>((given) => typeof given === 'string' && isEventId(given));
 
-/** What of an event's JSON its handler gets: as GET /api/events/ID answers. */
+const json = z.unknown().transform((value) => JSON.stringify(value));
+const given = <T>(value: T | null | undefined) => value ?? undefined;
+
+/** What of an event's JSON its handler gets, as that takes it: as GET /api/events/ID answers. */
 const eventSchema = z
   .object({ id, subscriber: text, kind: text, resource: text, site_id: text, webhook_id: text })
-  .extend({ origin: z.literal([...TOLD, 'reminder', 'schedule']), repeats: id.nullish() })
-  .extend({ request: text.nullish(), received_at: text.transform(Date.parse), body: text.nullable() })
-  .extend({ state: z.record(text, z.unknown()), reminders: z.array(z.object({ name: text })) })
-  .extend({ steps: z.array(z.object({ name: text, result: z.unknown() })) });
+  .extend({ origin: z.literal([...TOLD, 'reminder', 'schedule']), repeats: id.nullish().transform(given) })
+  .extend({ request: text.nullish().transform(given), body: text.nullable() })
+  .extend({ received_at: text.transform(Date.parse), steps: z.array(z.object({ name: text, result: json })) })
+  .extend({ reminders: z.array(z.object({ name: text }).transform(({ name }) => name)) })
+  .extend({
+    state: z
+      .record(text, json)
+      .transform((values) => Object.entries(values).map(([name, value]) => ({ name, value }))),
+  });
 
 /**
  * An event that a receiver elsewhere has stored, with the results of its steps and the state of its media or channel.
@@ -31,12 +39,5 @@ export async function eventElsewhere(event: string, from: URL, token: string | u
   if (!data) throw new KitError('REPLAY_FAILED', `${from.href}: ${whyRefused(answer)}`);
   const { body, site_id: siteId, webhook_id: webhookId, received_at: receivedAt, ...facts } = data;
   if (body === null) throw new KitError('EVENT_UNKNOWN', `the body of event ${event} was removed there`);
-  return {
-    ...{ ...facts, body, siteId, webhookId, receivedAt, seq: 0 },
-    request: facts.request ?? undefined,
-    repeats: facts.repeats ?? undefined,
-    state: Object.entries(facts.state).map(([name, value]) => ({ name, value: JSON.stringify(value) })),
-    reminders: facts.reminders.map(({ name }) => name),
-    steps: facts.steps.map(({ name, result }) => ({ name, result: JSON.stringify(result) })),
-  };
+  return { ...facts, body, siteId, webhookId, receivedAt, seq: 0 };
 }

@@ -173,20 +173,6 @@ export async function* pagesOf(
   } while (after !== undefined);
 }
 
-/** How many of the first events a preview holds. */
-const SHOWN = 5;
-
-/** Counts what a replay to the handlers would do, changes nothing, and returns the first few of the events. */
-export async function previewReset(store: StoreReader, filter: EventFilter) {
-  const { events, replayable, underWay } = await store.queue.tally(filter);
-  const first: StoredEvent[] = [];
-  for await (const page of pagesOf(store, filter)) {
-    first.push(...page.filter(isReplayable));
-    if (first.length >= Math.min(SHOWN, replayable)) break;
-  }
-  return { replayable, underWay, pruned: events - replayable - underWay, first: first.slice(0, SHOWN) };
-}
-
 /** Whether handlers take an event up without a replay. */
 export function isUnderWay({ status, nextAttemptAt }: StoredEvent): boolean {
   return status === 'running' || (status === 'pending' && nextAttemptAt === undefined);

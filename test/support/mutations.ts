@@ -937,7 +937,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/cli/reconciling.test.ts: when Ctrl-C ends it',
   },
   'commands: a token goes to no other machine in clear': {
-    change: ['options.isPrivate(url) ? url : undefined', 'url'],
+    change: ['isPrivate ? url : undefined', 'url'],
     noticedBy: 'test/cli/elsewhere.test.ts: the token goes by https',
   },
   'commands: no error has the token, even if an answer repeats it': {

@@ -33,17 +33,12 @@ interface Flags extends Pick<Reshaping, 'shuffle' | 'duplicate' | 'seed'> {
   readonly json?: true;
 }
 
-const HELP = `
-The handlers of this project run on a database in memory, and gaps and retries take no time. Their Date and timers are
-virtual, too. What they do to other systems is real, and these refuse what is signed with a virtual time; but ctx.statuses is that of
-the mock provider. Exits with 1 if an event ends otherwise than its line expects, or its handler never ends.`;
-
 export function addCheck(events: Command): void {
   const update = new Option('--update', 'write into the file what comes as expected, and show what changes');
   const crash = new Option('--crash <where>', 'with a crash at each point, one after the other');
   events
     .command('check')
-    .description('Run a recording against the handlers, and compare how each event ends with its line.')
+    .description('Run a recording against the handlers of this project, and compare each end with its line.')
     .argument('<file>', 'a recording, such as `hookkit events export` writes, or a file of another tool')
     .addOption(update.conflicts(['shuffle', 'duplicate', 'crash']))
     .option('--out <file>', 'with --update: write into this file instead')
@@ -53,7 +48,6 @@ export function addCheck(events: Command): void {
     .option('--duplicate <probability>', 'with events that come twice, with this probability', probability)
     .option('--seed <number>', 'the same seed gives the same order and duplicates', wholeNumber())
     .addOption(crash.choices(['every']))
-    .addHelpText('after', HELP)
     .action(loadingOnly(check));
 }
 

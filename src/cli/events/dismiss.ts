@@ -9,17 +9,12 @@ import { printResult, progress, say } from '../output.ts';
 
 type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: true };
 
-const HELP = `
-Other events than dead and pending ones stay as they are, and so do those that a handler runs. A replay takes a dismissed event up again.
-The reminders that a dismissed event set are forgotten.`;
-
 export function addDismiss(events: Command): void {
   withFilter(events.command('dismiss'))
     .description('Dismiss events that are dead or pending: no handler runs for them any more.')
     .requiredOption('--reason <text>', 'why: lists show it in the place of the last error')
     .addOption(new Option('--all', 'dismiss all that are dead or pending').conflicts(FILTER_FLAGS))
     .option('--dry-run', 'only count the events')
-    .addHelpText('after', HELP)
     .action(dismiss);
 }
 

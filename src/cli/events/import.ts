@@ -13,10 +13,6 @@ export function addImport(events: Command): void {
     .command('import')
     .description('Import payloads without a signature, by your own authority.')
     .argument('<file>', 'a recording, payloads a line, or what else replay --from takes (-: stdin)')
-    .addHelpText(
-      'after',
-      '\nHandlers see `ctx.origin` import. What no handler could get is left out, with exit code 1.',
-    )
     .action(importEvents);
 }
 

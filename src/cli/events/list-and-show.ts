@@ -48,7 +48,7 @@ const HEAD = ['id', 'event time', 'received', 'kind', 'resource', 'status', 'att
 const LONGEST = 100;
 
 /** Events as a table, a line an event. Their ids end with their subscribers. */
-export function eventTable(events: readonly StoredEvent[]): string {
+function eventTable(events: readonly StoredEvent[]): string {
   const second = (time: number) => `${iso(time).slice(0, 19)}Z`;
   const rows = events.map((event) => {
     const { id, eventTime, receivedAt, kind, resource, status, attempts, lastError, body } = event;

@@ -15,16 +15,11 @@ const PRUNABLE: readonly Status[] = ['handled', 'skipped'];
 /** Between two steps another process gets to write. */
 const PAUSE_MS = 20;
 
-const HELP = `
-Pruning removes bodies, attempts and the results of ctx.once, and leaves ctx.state. The events stay known, so that a repeat is
-still a duplicate; but they can no longer be replayed or exported. Pending, running, dead and dismissed events stay as they are.`;
-
 export function addPrune(events: Command): void {
   withFilter(events.command('prune'))
-    .description('Prune events that were handled or skipped long ago: remove their bodies.')
+    .description('Prune events that were handled or skipped long ago: remove their bodies for good.')
     .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', lengthOfTime)
     .option('--dry-run', 'only count the events')
-    .addHelpText('after', HELP)
     .action(prune);
 }
 

@@ -7,23 +7,15 @@ import type { Config } from '../../config.ts';
 import { ENDS } from '../../replay/recording-lines.ts';
 import * as toHandlers from '../../replay/replay-to-handlers.ts';
 import type { Reshaping } from '../../replay/reshape.ts';
-import { databaseSource, previewReset, recordingSource } from '../../replay/sources.ts';
+import { databaseSource, recordingSource } from '../../replay/sources.ts';
 import type { EventFilter, EventStore, StoreReader } from '../../store/event-store.ts';
 import { withDatabase, withReader } from '../../store/open.ts';
-import { eventJson } from '../../store/queue/lists/event-json.ts';
 import { bulkFilter } from '../../store/queue/lists/search.ts';
 import { change } from '../change.ts';
 import { interruptible } from '../interruptible.ts';
 import * as options from '../options.ts';
 import { line, onStderr, printResult, say, table } from '../output.ts';
-import { eventTable } from './list-and-show.ts';
 import { signingKeys } from './send.ts';
-
-const HELP = `
-Without --to, the replay resets events to pending, and the server handles them again. With --to, it sends them as the provider does.
-Reminders and the ticks of schedules are left out, unless --kind or --id names them.
---status pending alone means --waiting failed: what asked to come back comes by itself.
---expect, --fail-on dead and --timeout wait until the events have ended: run a server, or give --run.`;
 
 type Switches = Partial<Record<'all' | 'dryRun' | 'json' | 'allowEmpty' | 'resetSteps' | 'run', true>>;
 
@@ -48,7 +40,7 @@ export function addReplay(events: Command): void {
     .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.lengthOfTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .optionsGroup('To the handlers:')
-    .option('--dry-run', 'only count the events and show the first few')
+    .option('--dry-run', 'only count the events')
     .option('--reset-steps', 'forget the results of ctx.once, so that every step runs again')
     .option('--run', 'run the handlers in this process; it takes every event that is ready')
     .addOption(new Option('--expect <status>', 'fail unless all events end so').choices(ENDS))
@@ -63,7 +55,6 @@ export function addReplay(events: Command): void {
     .option('--duplicate <probability>', 'send events twice with this probability', options.probability)
     .option('--concurrency <number>', 'send so many at once (default: 1)', options.wholeNumber(1))
     .option('--as-new', 'move event times, gaps kept, so that the newest is now')
-    .addHelpText('after', HELP)
     .action(replay);
 }
 
@@ -117,10 +108,10 @@ interface Replay {
 }
 
 async function showReset(store: StoreReader, { flags, filter }: Replay): Promise<void> {
-  const { replayable, underWay, pruned, first } = await previewReset(store, filter);
-  const value = { dry_run: true, replayable, under_way: underWay, pruned, first: first.map(eventJson) };
-  const text = `${plural(replayable, 'event')} would be replayed, the first of them:`;
-  await printResult(flags.json, value, first.length > 0 ? `${text}\n${eventTable(first)}` : text);
+  const { events, replayable, underWay } = await store.queue.tally(filter);
+  const pruned = events - replayable - underWay;
+  const value = { dry_run: true, replayable, under_way: underWay, pruned };
+  await printResult(flags.json, value, `${plural(replayable, 'event')} would be replayed`);
   if (underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
   if (pruned > 0) say(`${plural(pruned, 'more was', 'more were')} pruned, and cannot be replayed`);
   if (replayable + underWay === 0) refuseNothing(flags, pruned);
@@ -133,25 +124,20 @@ async function reset(store: EventStore, replay: Replay): Promise<void> {
   await interruptible('run it again to replay the rest', async (signal) => {
     const waiting = { dispatcher, graceMs: config.SHUTDOWN_GRACE_MS, isAwaited, timeoutMs };
     const how = { filter, resetSteps, ...waiting, listener: onStderr, signal };
-    const result = await change(store, command, () => toHandlers.replayToHandlers(store, how));
-    const { replayed, underWay, isCut, ends } = result;
+    const replaying = change(store, command, () => toHandlers.replayToHandlers(store, how));
+    const { replayed, underWay, isCut, ends } = await replaying;
     if (signal.aborted && (isCut || ends)) {
       say(`${plural(replayed, 'event')} reset`);
       signal.throwIfAborted();
     }
     if (replayed + underWay === 0) refuseNothing(flags, await store.queue.count(filter));
-    await showEnds(result, flags);
+    if (!ends && underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
+    const others = underWay > 0 && { under_way: underWay };
+    const begun = `${plural(replayed, 'event')} reset to pending: the server begins within two seconds`;
+    const text = ends ? countTable(['status', 'events'], ends) : begun;
+    await printResult(flags.json, { replayed, ...others, ...Object.fromEntries(ends ?? []) }, text);
     if (ends) toHandlers.checkEnds(ends, { expect, failOn });
   });
-}
-
-async function showEnds(result: toHandlers.HandlerReplayResult, { json }: Flags): Promise<void> {
-  const { replayed, underWay, ends } = result;
-  if (!ends && underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
-  const waiting = underWay > 0 && { under_way: underWay };
-  const reset = `${plural(replayed, 'event')} reset to pending: the server begins within two seconds`;
-  const text = ends ? countTable(['status', 'events'], ends) : reset;
-  await printResult(json, { replayed, ...waiting, ...Object.fromEntries(ends ?? []) }, text);
 }
 
 /** Sends events of the database, or of a recording, to a receiver. */

@@ -92,7 +92,7 @@ test('handles the channel events of an afternoon again, and no others, when repl
   const [dryRun = '', replay = ''] = commands('Handle events again', 2);
   const store = await production();
   await serve();
-  expect((await qa.type(dryRun)).stdout).toMatch(/^6 events would be replayed, the first of them:\n/);
+  expect((await qa.type(dryRun)).stdout).toBe('6 events would be replayed\n');
   await qa.type(replay);
   await eventually(
     'all have ended again',
