@@ -48,7 +48,7 @@ test('an event that asked to come back in an hour does not fail, and is replayed
   await post('/api/events/replay', { status: 'pending' });
   await replayed(3);
   const cli = async (...args: string[]) => (await callCli(['events', ...args], { env })).stdout;
-  expect(await cli('replay', '--status', 'pending', '--dry-run')).toMatch(/^1 event would be .*media:fails/s);
+  expect(await cli('replay', '--status', 'pending', '--dry-run')).toBe('1 event would be replayed\n');
   await cli('replay', '--status', 'pending');
   await replayed(4);
   expect(await cli('list', '--waiting', 'asked')).toMatch(/^(?!.*media:fails).*media:asks/s);
