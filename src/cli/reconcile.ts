@@ -42,7 +42,7 @@ async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: C
   );
   const { absent, expected, since, missing, quarantined, events: recorded } = pass;
   const kinds = Object.entries(missing).map(([kind, count]) => `${count} ${kind}`);
-  const came = recorded > 0 ? 'had not come and were recorded' : 'have not come';
+  const came = recorded > 0 ? 'had not come and were recorded' : 'had not come';
   const text = `Of ${expected} expected since ${iso(since)}, ${absent} ${came} (${kinds.join(', ') || 'all came'})`;
   const waiting = `\nin quarantine: ${quarantined} of these`;
   const value = { since: iso(since), expected, missing, quarantined, recorded };
