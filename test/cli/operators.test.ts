@@ -128,7 +128,7 @@ testOfFiles('status says that the key file is gone, with 1, until it is back', a
       expect.stringMatching(
         /^grave {6}The key file \S+receiver\.db\.key is gone: the next start will fail\. /,
       ),
-      'events     pending 0, running 0, dead 0, quarantined 0',
+      expect.stringMatching(/^events {5}pending \d, running \d, dead 0, quarantined 0$/),
     ],
   ]);
   renameSync(copy, key);

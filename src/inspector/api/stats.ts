@@ -71,18 +71,21 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt <= since);
   const names = Object.keys(overview.subscribers);
   const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
+  const lastAt = Math.max(0, ...found.accepted.map(({ receivedAt }) => receivedAt));
+  // Repeats are in the statistics alone, and what has just come is not yet.
+  const isSilent = among(hour, ACK).count === 0 && lastAt < now - HOUR_MS;
   return {
     ...found,
     overview,
     newest: newest.events,
-    lastAt: Math.max(0, ...found.accepted.map(({ receivedAt }) => receivedAt)) || undefined,
+    lastAt: lastAt || undefined,
     failing: problems.filter(({ failedSince }) => failedSince !== undefined),
     now,
     instance,
     lives,
     held: found.work.filter(isHeld),
     // It reads the statistics of a week.
-    silence: among(hour, ACK).count === 0 ? await store.reports.silence() : undefined,
+    silence: isSilent ? await store.reports.silence() : undefined,
     amiss: (await Promise.all(names.map((name) => skippedAmiss(store, name, lives)))).flat(),
     hour: figuresOf(hour),
     recent: figuresOf(recent),
