@@ -575,7 +575,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/inspector/silence.test.ts: in the first week',
   },
   'told: an hour is no silence': {
-    change: ['among(hour, ACK).count === 0', 'among(hour, ACK).count >= 0'],
+    change: ['silence: isSilent ?', 'silence: true ?'],
     noticedBy: 'test/inspector/silence.test.ts: of an hour',
   },
   'told: without statistics of the week before, a silence is one from a week on': {
