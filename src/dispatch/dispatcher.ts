@@ -6,7 +6,7 @@ import { boundedLog, keepingLines } from '../base/log.ts';
 import { textOf } from '../base/thrown.ts';
 import { slotOf } from '../notification/kinds.ts';
 import type { Parts } from '../observer.ts';
-import type { AttemptOutcome, Claim, DeadEvent, Of, Settlement } from '../store/event-store.ts';
+import type { AttemptOutcome, Claim, DeadEvent, EventStore, Of, Settlement } from '../store/event-store.ts';
 import { lineOf, ofSubscriber } from '../store/stored.ts';
 import { limitsOf, schedulesOf } from './handler.ts';
 import { type Ending, endingOf, RELEASE, type RetryPolicy, type Run } from './outcome.ts';
@@ -39,6 +39,8 @@ const LAST_MS = 1500;
 
 /** How long an event without a handler here is given back for other instances, from the first time on. */
 const ELSEWHERE_MOST_MS = 600_000;
+/** How long the answer which instances there are is kept: where subscribers alone have handlers, each event without a name asks. */
+const KNOWN_MS = 1000;
 
 /** How old a lease may become before it is renewed. */
 const renewalMs = (leaseMs: number) => leaseMs / 3;
@@ -75,6 +77,8 @@ export class Dispatcher {
   #isClaiming = false;
   /** whether events may be ready whose lanes are free */
   #isClaimWanted = false;
+  /** the instances, as asked KNOWN_MS ago at most */
+  #instances: ReturnType<EventStore['reports']['instances']> | undefined;
   #isRenewing = false;
   #isStopped = true;
   /** aborted when a stop is over: from then on nothing is stored again after an error */
@@ -288,9 +292,9 @@ export class Dispatcher {
     if (run.type !== 'skip' || run.lacks === undefined) return run;
     const { store, clock, config } = this.#options;
     const own = config.INSTANCE_NAME;
-    const others = (await store.reports.instances()).filter(
-      (one) => one.name !== own && one.state === 'live',
-    );
+    if (!this.#instances) clock.after(KNOWN_MS, () => (this.#instances = undefined));
+    this.#instances ??= store.reports.instances();
+    const others = (await this.#instances).filter((one) => one.name !== own && one.state === 'live');
     // A later version of the kit may know the kind by its name.
     const lacked = [run.lacks, kind].map((slot) => ofSubscriber(slot, subscriber));
     const other = others.find(({ kinds }) => lacked.some((slot) => kinds.includes(slot)));
