@@ -1,7 +1,6 @@
 import { pauseUntilAborted, systemClock } from '../base/clock.ts';
 import { problemIn } from '../notification/payload.ts';
 import type { EventStore, VerifiedNotification } from '../store/event-store.ts';
-import { toVerified } from '../store/verified.ts';
 import { refusalOf } from './compose.ts';
 import type { ReplayListener } from './replay-listener.ts';
 import { LeftOut, type Source } from './sources.ts';
@@ -35,11 +34,11 @@ export async function importRecording({ queue }: EventStore, source: Source, imp
     for (const { status } of await Promise.all(recorded)) counts[status]++;
     stage.show(counts.accepted + counts.duplicate, share);
   };
-  for await (const { body, place = '', share } of source.read(leftOut)) {
-    const value = JSON.parse(body);
-    const refusal = refusalOf(Buffer.from(body), bodyLimit);
-    const problem = refusal === undefined ? problemIn(value) : `a receiver refuses this with ${refusal}`;
-    if (problem === undefined) batch.push(toVerified(value, body));
+  for await (const { place = '', share, ...event } of source.read(leftOut)) {
+    const refusal = refusalOf(Buffer.from(event.body), bodyLimit);
+    const problem =
+      refusal === undefined ? problemIn(JSON.parse(event.body)) : `a receiver refuses this with ${refusal}`;
+    if (problem === undefined) batch.push(event);
     else leftOut.addBroken(place, problem);
     if (signal.aborted) break;
     if (batch.length < BATCH) continue;

@@ -906,7 +906,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
 
   // Commands of operators and developers.
   'commands: an import leaves out what no handler could get': {
-    change: ['refusal === undefined ? problemIn(value) :', 'refusal === undefined ? undefined :'],
+    change: [
+      'refusal === undefined ? problemIn(JSON.parse(event.body)) :',
+      'refusal === undefined ? undefined :',
+    ],
     noticedBy: 'test/cli/events/importing.test.ts: names what it leaves out',
   },
   'commands: what is imported says so': {
