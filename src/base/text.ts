@@ -38,6 +38,11 @@ export function cut(text: string, longest: number): string {
   return Buffer.from(text.slice(0, longest)).toString();
 }
 
+/** A count for people, such as `2,000`. */
+export function number(count: number): string {
+  return Math.round(count).toLocaleString('en');
+}
+
 /** A count with its noun: `1 event`, `2 events`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { MOMENTS } from '../base/duration.ts';
 import { KitError } from '../base/errors.ts';
+import { missedBy, passText } from '../passes.ts';
 import { reconcileOnce } from '../reconcile/index.ts';
 import { withDatabase } from '../store/open.ts';
 import { iso } from '../store/queue/lists/event-json.ts';
@@ -33,20 +34,15 @@ async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: C
         const needs = { store, log, clock: systemClock, signal };
         const once = async () => {
           const pass = await reconcileOnce(own, value, needs, { ...limits, isTrial });
-          const absent = Object.values(pass.missing).reduce((sum, count) => sum + count, 0);
-          return { ...pass, absent, events: pass.isRecorded ? absent : 0 }; // `events`: for the audit
+          return { ...pass, events: pass.isRecorded ? missedBy(pass) : 0 }; // `events`: for the audit
         };
         return isTrial ? once() : change(store, command, once);
       });
     }),
   );
-  const { absent, expected, since, missing, quarantined, events: recorded } = pass;
-  const kinds = Object.entries(missing).map(([kind, count]) => `${count} ${kind}`);
-  const came = recorded > 0 ? 'had not come and were recorded' : 'had not come';
-  const text = `Of ${expected} expected since ${iso(since)}, ${absent} ${came} (${kinds.join(', ') || 'all came'})`;
-  const waiting = `\nin quarantine: ${quarantined} of these`;
+  const { expected, since, missing, quarantined, events: recorded } = pass;
   const value = { since: iso(since), expected, missing, quarantined, recorded };
-  await printResult(json, value, quarantined > 0 ? text + waiting : text);
+  await printResult(json, value, passText(pass));
   if (isTrial || pass.isRecorded) return;
   const more = 'they are more than `most`, and none was recorded: look at the time zone of event_time first';
   throw new KitError('CHECK_FAILED', `${more}; --most N records them`);

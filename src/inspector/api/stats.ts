@@ -1,10 +1,10 @@
 import { isUnavailable, messageOf } from '../../base/errors.ts';
 import { slotOf, TOLD } from '../../notification/kinds.ts';
+import { passText } from '../../passes.ts';
 import { commits } from '../../receiver/acks.ts';
 import type { EventStore, Instance, Overview, Pass, Subscriber, Sum } from '../../store/event-store.ts';
 import { iso, isoOrNull, jsonOf, scheduleJson } from '../../store/queue/lists/event-json.ts';
 import { ofSubscriber, subscriberOf } from '../../store/stored.ts';
-import { number, plural } from '../pages/words.ts';
 import { MINUTE_MS, RATES, sumOf, type Watch } from '../watch/watch.ts';
 import type { Inspected } from './endpoint.ts';
 
@@ -129,21 +129,6 @@ export function shownOf({ overview, lives, disk, ...known }: Known) {
     last_2_minutes: known.latest,
     figures: known.hour,
   };
-}
-
-/** How many notifications a pass missed. */
-export const missedBy = ({ missing }: Pick<Pass, 'missing'>) =>
-  Object.values(missing).reduce((sum, count) => sum + count, 0);
-
-/** What a pass found, in words. */
-export function passText(pass: Pass): string {
-  const { since, expected, missing, quarantined, isRecorded } = pass;
-  const day = iso(since).slice(0, 16).replace('T', ' ');
-  const kinds = Object.entries(missing).map(([kind, count]) => `${number(count)} ${kind}`);
-  const came = isRecorded ? 'had not come and were recorded' : 'had not come, and none was recorded';
-  const found = kinds.length > 0 ? `${number(missedBy(pass))} ${came} (${kinds.join(', ')})` : 'all had come';
-  const waiting = quarantined > 0 ? `; of these, ${plural(quarantined, 'waits', 'wait')} in quarantine` : '';
-  return `Of ${number(expected)} expected since ${day} UTC, ${found}${waiting}`;
 }
 
 /** `whole_at`: when the last pass began that recorded what was missing. */

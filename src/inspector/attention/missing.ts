@@ -1,6 +1,7 @@
+import { missedBy, passText } from '../../passes.ts';
 import type { Pass } from '../../store/event-store.ts';
 import { RECONCILE } from '../../store/reports/report.ts';
-import { type Known, missedBy, passText } from '../api/stats.ts';
+import type { Known } from '../api/stats.ts';
 import { duration, eventsPath } from '../pages/words.ts';
 import { type Found, type Sentence, since } from './concern.ts';
 

@@ -1,5 +1,5 @@
 export { durationText } from '../../base/duration.ts';
-export { plural } from '../../base/text.ts';
+export { number, plural } from '../../base/text.ts';
 export { headlineOf } from '../../base/thrown.ts';
 export { filterOfKind } from '../../notification/kinds.ts';
 
@@ -14,11 +14,6 @@ export function duration(ms: number | null): string {
   const hours = Math.floor(minutes / 60);
   if (hours === 0) return `${minutes} min`;
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-
-/** A count for people, such as `2,000`. */
-export function number(count: number): string {
-  return Math.round(count).toLocaleString('en');
 }
 
 /** A number of bytes in MiB or GiB. */

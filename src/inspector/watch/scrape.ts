@@ -1,7 +1,7 @@
 import { within } from '../../base/clock.ts';
 import { isUnavailable, messageOf } from '../../base/errors.ts';
+import { missedBy } from '../../passes.ts';
 import type { Inspected } from '../api/endpoint.ts';
-import { missedBy } from '../api/stats.ts';
 import { stats } from '../attention/attention.ts';
 import { since } from '../attention/concern.ts';
 import { Counter, Gauge, Registry } from './metrics.ts';
