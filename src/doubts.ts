@@ -16,7 +16,7 @@ export function doubtsOf(flags: GlobalFlags, app: DefinedApp | undefined): strin
   const whole = variablesOfFile(flags, (text) => parseEnv(text.replaceAll(/(?<=\S)#/g, '_')));
   const misspelt = Object.keys(values).flatMap((name) => {
     const meant = known.includes(name) ? undefined : similarTo(name, known);
-    return meant === undefined ? [] : `${name} is set, and nobody reads it: is ${meant} meant?`;
+    return meant === undefined ? [] : `${name} is set, but nothing reads it: is ${meant} meant?`;
   });
   const isCut = (name: string) => (whole[name] ?? '').length > (values[name] ?? '').length;
   const cut = Object.keys(values).filter(isCut);

@@ -40,7 +40,7 @@ export function addDev(program: Command): void {
     .command('dev')
     .description('Develop handlers: serve on loopback and DEV_DATABASE_URL, with a mock provider beside.')
     .option('--tick', 'let the mock live: every few seconds something is uploaded, changed or goes live')
-    .option('--seed <number>', 'let it live, and the same happens in the same order', wholeNumber())
+    .option('--seed <number>', 'as --tick, with the same changes in the same order', wholeNumber())
     .addOption(inspectOption('take debuggers'))
     .addOption(new Option('--restarted [again]', 'serve, and tell the parent of files').hideHelp())
     .action((_: object, command: Command) => {

@@ -10,7 +10,7 @@ export function addDoctor(program: Command): void {
     .description('Check this installation: settings, database, disk, key, secrets, clock, provider, URLs.')
     .option('--offline', 'skip the checks that need the network')
     .addOption(
-      new Option('--url <url...>', 'check these URLs, too, beside the registered ones')
+      new Option('--url <url...>', 'check these URLs, too')
         .argParser((text, before: readonly string[] = []) => [...before, receiverUrl(text).href])
         .conflicts('offline'),
     )

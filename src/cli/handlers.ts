@@ -35,8 +35,8 @@ export function addHandlers(program: Command): void {
     .action(loadingOnly(list));
   handlers
     .command('check')
-    .description('Check that the handlers load, their settings, kinds, and types (by your TypeScript).')
-    .option('--strict', 'fail where a kind has no handler, which only warns otherwise')
+    .description('Check that the handlers load, and their settings, kinds and types (with your TypeScript).')
+    .option('--strict', 'fail if a kind has no handler, instead of a warning')
     .addHelpText('after', '\nNo handler runs. After a FAIL the exit code is 1.')
     .action(loadingOnly(check));
   addTry(handlers);
@@ -96,11 +96,11 @@ function addTry(handlers: Command): void {
   const command = handlers
     .command('try')
     .description('Try a handler once, here. Nothing is recorded; but what it does to other systems is real.')
-    .argument('[id]', 'of a stored event; without it, the options compose a notification', options.idOfEvent);
+    .argument('[id]', 'a stored event; without it, the options compose a notification', options.idOfEvent);
   options
     .withBody(command, 'webhook_id (default: webhook1)')
-    .option('--subscriber <name>', 'the handler of this one (default: main)', options.subscriber)
-    .option('--from <url>', 'of the receiver with this admin listener', options.privateAdminUrl)
+    .option('--subscriber <name>', 'try the handler of this subscriber (default: main)', options.subscriber)
+    .option('--from <url>', 'take it from the receiver with this admin listener', options.privateAdminUrl)
     .option('--token-file <file>', 'its ADMIN_READ_TOKEN (-: stdin) instead of that of the environment')
     .addOption(options.inspectOption('wait for a debugger'))
     .option('--attempt <n>', 'the value of ctx.attempt', options.wholeNumber(1), 1)

@@ -11,7 +11,7 @@ export function addInit(program: Command): void {
     )
     .argument('[dir]', 'the folder; it is made if it is not there', '.')
     .option('--recipe <name>', 'begin with a recipe, and its test, instead of the example')
-    .option('--kit <spec>', 'where npm finds the kit: a version, or a packed kit (default: as this one)')
+    .option('--kit <spec>', 'where npm finds the kit: a version, or a packed kit (default: that of this kit)')
     .addHelpText('after', `\nRecipes, which docs/patterns.md describes: ${recipeNames().join(', ')}`)
     .action(init);
 }

@@ -93,7 +93,7 @@ export const FILTER_FLAGS = 'kind status waiting site resource webhook since unt
 /** Adds the options of a filter of events; together they restrict further. All events of one subscriber are still all that it has. */
 export function withFilter(command: Command): Command {
   const whose = (text: string) => (text === 'all' ? text : subscriber(text));
-  const named = 'of a subscriber; main: of the handlers without a name; all: of both';
+  const named = 'events of this subscriber; main: of the handlers without a name; all: of both';
   const waiting = new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed');
   return withNotificationFilter(command)
     .option('--subscriber <name>', named, whose)
@@ -114,9 +114,9 @@ export function withNotificationFilter(command: Command): Command {
     .option('--site <id>', 'the site of the event')
     .option('--resource <media:ID|channel:ID>', 'the media or channel of the event', resource)
     .option('--webhook <id>', 'the webhook that delivered the event')
-    .option('--since <time>', `the event happened at this time or later: ${MOMENTS}`, moment)
+    .option('--since <time>', `the event happened at or after ${MOMENTS}`, moment)
     .option('--until <time>', 'the event happened before this time', moment)
-    .option('--q <text>', 'a text somewhere in the body of the event, or the id of its request')
+    .option('--q <text>', 'a text in the body of the event, or the id of its request')
     .option('--error <text>', 'the first line of its last error; * stands for anything')
     .option('--id <event>', 'the id of the event; may be repeated', ids);
 }
@@ -168,7 +168,7 @@ export function withBody(command: Command, webhook: string): Command {
     .option('--site <id>', `site_id (default: ${SITE})`)
     .option('--webhook <id>', webhook)
     .option('--event-time <time>', `event_time: ${MOMENTS} (default: now)`, moment)
-    .addOption(new Option('--body <file>', 'take exactly this file (-: stdin) instead').conflicts(members));
+    .addOption(new Option('--body <file>', 'take the body from this file (-: stdin)').conflicts(members));
 }
 
 /**

@@ -15,7 +15,7 @@ type Flags = { webhook?: string; before?: number; all?: true; json?: true };
 export function addQuarantine(program: Command): void {
   const quarantine = program
     .command('quarantine')
-    .description('Manage notifications that were refused, as no known secret verifies them, but kept.');
+    .description('Manage notifications that were refused but kept, as no known secret verifies them.');
   quarantine
     .command('list')
     .description('List the notifications in quarantine, in the order in which they came.')
@@ -29,7 +29,7 @@ export function addQuarantine(program: Command): void {
   quarantine
     .command('drop')
     .description('Drop notifications for good, such as those of a webhook that is deleted.')
-    .option('--before <time>', `only those that came before this time: ${MOMENTS}`, moment)
+    .option('--before <time>', `only those that came before ${MOMENTS}`, moment)
     .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
     .action(drop);
   for (const command of quarantine.commands)

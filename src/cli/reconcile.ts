@@ -21,7 +21,7 @@ export function addReconcile(program: Command): void {
     .description('Ask your app what should have come (`reconcile`), and record what has not.')
     .option('--dry-run', 'only count what has not come')
     .option('--since <time>', `ask for what happened since ${MOMENTS} (default: as the next pass)`, moment)
-    .option('--most <number>', 'of more than so many, record none (default: as the app says)', wholeNumber())
+    .option('--most <number>', 'if more are missing, record none (default: as the app says)', wholeNumber())
     .action(reconcile);
 }
 
@@ -29,7 +29,7 @@ async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: C
   const config = configOf(command);
   const pass = await withDatabase(config, (store) =>
     withHandlers(config, store, ({ app: { reconcile: own, value }, log }) => {
-      if (!own) throw new KitError('INPUT_INVALID', 'the app of HANDLERS has no `reconcile`');
+      if (!own) throw new KitError('INPUT_INVALID', 'the app has no `reconcile`: see docs/reconcile.md');
       return interruptible('nothing was recorded', (signal) => {
         const needs = { store, log, clock: systemClock, signal };
         const once = async () => {
@@ -44,6 +44,6 @@ async function reconcile({ dryRun: isTrial, json, ...limits }: Flags, command: C
   const value = { since: iso(since), expected, missing, quarantined, recorded };
   await printResult(json, value, passText(pass));
   if (isTrial || pass.isRecorded) return;
-  const more = 'they are more than `most`, and none was recorded: look at the time zone of event_time first';
+  const more = 'more than `most` are missing, and none was recorded: look at the time zone of event_time';
   throw new KitError('CHECK_FAILED', `${more}; --most N records them`);
 }

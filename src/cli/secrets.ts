@@ -22,10 +22,10 @@ async function rekey({ secretFile, json }: { secretFile?: string; json?: true },
   // A server has no key file: to open its database fails, and says that SECRETS_KEY is missing.
   const hasKeyFile = oldKey === undefined && sqlitePathOf(config.DATABASE_URL) !== undefined;
   if (hasKeyFile && secretFile !== undefined)
-    throw new KitError('INPUT_INVALID', 'the key is in a file beside the database: a new one is made there');
+    throw new KitError('INPUT_INVALID', 'the key file gets a new key by itself: leave --secret-file out');
   const newKey = oldKey && (await givenKey(secretFile, 'the new key'));
   if (oldKey && newKey?.equals(oldKey))
-    throw new KitError('INPUT_INVALID', 'the new key is the one that is in use');
+    throw new KitError('INPUT_INVALID', 'the new key is the one that is in use: make another one');
   const sealed = await changing(command, ({ secrets }) => secrets.rekey(newKey));
   const next = newKey
     ? 'now start the server with it as SECRETS_KEY'

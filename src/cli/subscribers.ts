@@ -22,17 +22,17 @@ const PAUSE_MS = 20;
 export function addSubscribers(program: Command): void {
   const subscribers = program
     .command('subscribers')
-    .description('List the subscribers of the database, give a new one the past, or remove one.');
+    .description('List the subscribers of the database, give one events of the past, or remove one.');
   subscribers
     .command('list', { isDefault: true })
     .description('List each subscriber: how far it is, and which living instances have it (the default).')
-    .addHelpText('after', '\nbehind: how many notifications it was not given yet, 10,000 at most.')
+    .addHelpText('after', '\nbehind: how many notifications it has not been given yet, 10,000 at most.')
     .action(list);
   subscribers
     .command('start')
-    .description('Make events of the past for a subscriber of your app.')
+    .description('Make events for a subscriber of your app from notifications of the past.')
     .argument('<name>', 'its name in `subscribers` of the app')
-    .requiredOption('--since <time>', `from what happened at this time or later: ${MOMENTS}`, moment)
+    .requiredOption('--since <time>', `from what happened at or after ${MOMENTS}`, moment)
     .action(loadingOnly(start));
   subscribers
     .command('remove')
@@ -99,7 +99,7 @@ async function remove(subscriber: string, { json }: { json?: true }, command: Co
     const all = await subscribersJson(store);
     const { instances: having = [], behind = 0 } = all.find(({ name }) => name === subscriber) ?? {};
     if (having.length > 0)
-      throw new KitError('CHECK_FAILED', `${subscriber} is in ${having.join(', ')}: deploy without it first`);
+      throw new KitError('CHECK_FAILED', `it runs in ${having.join(', ')}: deploy without it first`);
     const dismissed = await change(store, command, () => store.queue.removeSubscriber(subscriber));
     if (dismissed === undefined) {
       const names = all.map(({ name }) => name).join(', ') || 'none';

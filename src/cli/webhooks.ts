@@ -74,7 +74,7 @@ function withSettings(command: Command, { isNew }: { readonly isNew: boolean }):
 }
 
 function graceOption(): Option {
-  return new Option('--grace <time>', 'how long its secret still verifies, for what is on its way')
+  return new Option('--grace <time>', 'how long its secret still verifies, for notifications on their way')
     .argParser(lengthOfTime)
     .default(600_000, '10m');
 }

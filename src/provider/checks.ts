@@ -82,9 +82,9 @@ export async function checkAlert(url: string | undefined, isTried: boolean): Pro
   if (!isTried) return ok('ALERT_URL is set: --alert posts a test message');
   const text = 'A test by hookkit doctor --alert: nothing is wrong.';
   const problem = await postAlert(url, { text, status: 'test' });
-  if (problem === undefined) return ok('the test message was taken: look whether it is there');
+  if (problem === undefined) return ok('ALERT_URL took the test message: check that it has arrived');
   return fail(
-    `the test message was not taken (${problem}): is ALERT_URL right, and does this machine reach it?`,
+    `ALERT_URL did not take the test message (${problem}): is it right, and does this machine reach it?`,
   );
 }
 
@@ -124,9 +124,9 @@ export async function* checkUrls(given: Given): AsyncGenerator<Finding, void> {
     if (verifiable?.has(id)) continue;
     const url = metadata.webhook_url;
     if (!targets.has(url))
-      yield warn(`${id} (${url}) has no secret here: it belongs to another receiver, or import its secret`);
+      yield warn(`${id} (${url}) has no secret here: import it, unless another receiver has it`);
     else
-      yield fail(`${id} sends to ${url} too, but its secret is missing: import it, or webhooks rotate ${id}`);
+      yield fail(`${id} sends to ${url} too, but its secret is missing: import it, or rotate webhook ${id}`);
   }
 }
 
@@ -154,13 +154,13 @@ export async function reach(url: string, { withToken, withoutToken }: ProbeAnswe
     const answer = ourError.safeParse(jsonOf(text));
     const is = (ours: RefusalSeen) => status === ours.status && answer.data?.error === ours.error;
     if (withToken.some(is))
-      return ok(`${url} reaches the receiver with its token, and is refused as it must be`);
+      return ok(`${url} leads to the receiver, which refuses a false token, as it must`);
     if (is(withoutToken))
       return fail(
-        `${url} reaches the receiver without its token: let the proxy pass the Authorization header on`,
+        `${url} leads to the receiver, but the token is lost on the way: let the proxy pass the Authorization header on`,
       );
     if (status >= 300 && status < 400)
-      return fail(`${url} redirects (${status}): register the URL to which it leads`);
+      return fail(`${url} redirects (${status}): register the URL that it redirects to`);
     if (status === 503)
       return fail(`${url} answers 503: no receiver behind it takes requests now (${told(text)})`);
     const ask = 'does the proxy lead to the receiver, and does the path match WEBHOOK_PATH?';

@@ -33,7 +33,7 @@ export function refuseVersion(name: string, version: number, least = 0): void {
   if (version === MOVED) throw unusable(`everything in ${name} was moved to another database: use that one`);
   if (version === MOVING) throw unusable(`an unfinished move fills ${name}: run npx hookkit move again`);
   if (version > VERSION)
-    throw unusable(`${has} and this program knows ${VERSION}: run the program that it is of`);
+    throw unusable(`${has} and this program knows ${VERSION}: run the newer program that has used it`);
   if (version < least) throw unusable(`${has}: start the service, which brings it to ${VERSION}`);
 }
 

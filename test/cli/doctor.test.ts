@@ -37,8 +37,8 @@ test('names variables that may not be what is meant, without their values, as th
   expect(stdout).not.toContain('hidden');
   const { findings: all }: { findings: Finding[] } = JSON.parse(stdout);
   const doubts = [
-    'ADMIN_TOKN_FILE is set, and nobody reads it: is ADMIN_TOKEN_FILE meant?',
-    'RETRY_MAX_ATTEMTPS is set, and nobody reads it: is RETRY_MAX_ATTEMPTS meant?',
+    'ADMIN_TOKN_FILE is set, but nothing reads it: is ADMIN_TOKEN_FILE meant?',
+    'RETRY_MAX_ATTEMTPS is set, but nothing reads it: is RETRY_MAX_ATTEMPTS meant?',
     'the value of ADMIN_TOKEN ends before its #: put it in quotes in the file of settings',
     'the quotes around the value of WEBHOOK_SECRET count as a part of it',
   ];
@@ -112,7 +112,7 @@ test.each<[Record<string, RegExp>, () => unknown]>([
   [{ secrets: /refuses everything/ }, () => inDatabase('DELETE FROM secrets')],
   [
     {
-      key: /key is gone: the next start will fail\. Processes that run still have it/,
+      key: /key is gone: the next start will fail\. Running processes still have the key/,
       secrets: /is missing/,
     },
     () => rmSync(`${here.path}.key`),
@@ -158,7 +158,7 @@ test('posts a test message to ALERT_URL, when it is told to, and says how that w
   await alert('FAIL', 'not set', ['--alert'], {});
   await alert('ok', 'is set', [], { ALERT_URL });
   expect(got).toEqual([]);
-  await alert('ok', 'was taken', ['--alert'], { ALERT_URL });
+  await alert('ok', 'took the test message', ['--alert'], { ALERT_URL });
   expect(JSON.parse(present(got[0]).body)).toEqual({ text: expect.any(String), status: 'test' });
   await alert('FAIL', '404', ['--alert'], { ALERT_URL });
   await alert('FAIL', '302', ['--alert'], { ALERT_URL });
@@ -179,8 +179,8 @@ test.each([
 });
 
 test.each([
-  ['a receiver of ours', 401, { error: UNVERIFIED.error }, 'ok', 'with its token'],
-  ['one that has been asked often', 429, { error: THROTTLED.error }, 'ok', 'with its token'],
+  ['a receiver of ours', 401, { error: UNVERIFIED.error }, 'ok', 'refuses a false token'],
+  ['one that has been asked often', 429, { error: THROTTLED.error }, 'ok', 'refuses a false token'],
   ['one behind a proxy that drops the token', 401, { error: NO_TOKEN.error }, 'FAIL', 'Authorization'],
   ['a receiver that stops', 503, { error: 'shutting down' }, 'FAIL', 'no receiver behind it'],
   ['a receiver that takes anything', 200, 'ok', 'FAIL', 'WEBHOOK_PATH'],

@@ -318,7 +318,7 @@ testOfFiles('refuses nothing and has the history, when moved under traffic as wr
   const moved = await countOf(there);
   expect(moved).toBeGreaterThan(0);
   await next.type(update);
-  expect((await next.type(doctor)).stdout).toContain(`${next.url}/webhooks/media reaches the receiver`);
+  expect((await next.type(doctor)).stdout).toContain(`${next.url}/webhooks/media leads to the receiver`);
   await traffic.stop();
 
   expect(refusals(installation.mock)).toEqual([]);

@@ -72,6 +72,6 @@ test('reconcile is refused with what is lacking, when the app says nothing of wh
   });
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: expect.stringMatching(/the app of HANDLERS has no `reconcile`/),
+    stderr: expect.stringMatching(/the app has no `reconcile`/),
   });
 });

@@ -129,7 +129,7 @@ describe('an app with subscribers', () => {
   test('replays nothing of one that was removed, as nobody would run it, and refuses that with 400', async () => {
     await inspected.service.store.queue.removeSubscriber('captions');
     const error =
-      'there is no subscriber captions, so that nobody would run its events: this database has search';
+      'there is no subscriber captions, so nothing would run its events: this database has search';
     const [one] = await events('subscriber=captions');
     const given = { subscriber: 'captions', all: true };
     expect(await post('/api/events/replay', given)).toEqual({ status: 400, error });

@@ -56,7 +56,7 @@ test('a start is refused in one line, when the database is of a newer version, w
   db.pragma('user_version = 99');
   db.close();
   const before = readFileSync(path);
-  await expectEnd(path, 'schema version 99', 'run the program that it is of');
+  await expectEnd(path, 'schema version 99', 'run the newer program that has used it');
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 

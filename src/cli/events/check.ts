@@ -34,16 +34,16 @@ interface Flags extends Pick<Reshaping, 'shuffle' | 'duplicate' | 'seed'> {
 }
 
 export function addCheck(events: Command): void {
-  const update = new Option('--update', 'write into the file what comes as expected, and show what changes');
+  const update = new Option('--update', 'write the ends into the file as expectations, and show the changes');
   const crash = new Option('--crash <where>', 'with a crash at each point, one after the other');
   events
     .command('check')
-    .description('Run a recording against the handlers of this project, and compare each end with its line.')
+    .description('Run a recording against your handlers, and compare each end with what its line expects.')
     .argument('<file>', 'a recording, such as `hookkit events export` writes, or a file of another tool')
     .addOption(update.conflicts(['shuffle', 'duplicate', 'crash']))
     .option('--out <file>', 'with --update: write into this file instead')
     .option('--junit <file>', 'write the result as JUnit XML, which CI systems show')
-    .optionsGroup('Demand the same ends once more:')
+    .optionsGroup('Play it once more, and demand the same ends:')
     .option('--shuffle', 'in random order')
     .option('--duplicate <probability>', 'with events that come twice, with this probability', probability)
     .option('--seed <number>', 'the same seed gives the same order and duplicates', wholeNumber())
@@ -58,9 +58,9 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
   const isAgain = shuffle || duplicate || crash;
   if (events.length === 0) throw new KitError('INPUT_INVALID', `${file} has no event`);
   if (expecting.length === 0 && !update && !isAgain)
-    throw new KitError('INPUT_INVALID', `no line of ${file} expects anything: --update writes what comes`);
+    throw new KitError('INPUT_INVALID', `no line of ${file} has an expectation: --update writes them`);
   if (update && out === file && !events[0]?.place?.startsWith('line'))
-    throw new KitError('INPUT_INVALID', `${file} has no line for each expectation: give --out FILE`);
+    throw new KitError('INPUT_INVALID', `${file} has no line to write each end into: give --out FILE`);
   const config = configOf(command);
   for (const { body, place } of events) {
     const refusal = refusalOf(Buffer.from(body), config.BODY_LIMIT);

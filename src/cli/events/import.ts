@@ -11,8 +11,8 @@ import { onStderr, printResult } from '../output.ts';
 export function addImport(events: Command): void {
   events
     .command('import')
-    .description('Import payloads without a signature, by your own authority.')
-    .argument('<file>', 'a recording, payloads a line, or what else replay --from takes (-: stdin)')
+    .description('Import payloads as events. No signature is checked: you vouch for them.')
+    .argument('<file>', 'a recording, one payload a line, or what else replay --from takes (-: stdin)')
     .action(importEvents);
 }
 

@@ -14,7 +14,7 @@ export function addListAndShow(events: Command): void {
     .withFilter(events.command('list'))
     .description('List events, the newest received first; of one media or channel, the newest that happened.')
     .option('--limit <number>', 'list at most so many', options.wholeNumber(1), 50)
-    .option('--before <event>', 'list those behind this one in the list: the next page', options.idOfEvent)
+    .option('--before <event>', 'list those that follow this one: the next page', options.idOfEvent)
     .action(list);
   events
     .command('show')

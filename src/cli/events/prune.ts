@@ -26,7 +26,7 @@ export function addPrune(events: Command): void {
 async function prune({ olderThan, dryRun, json, ...flags }: Flags, command: Command): Promise<void> {
   const filter = filterOf(flags);
   if (flags.status !== undefined && !PRUNABLE.includes(flags.status))
-    throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned`);
+    throw new KitError('INPUT_INVALID', `${flags.status} events are not pruned: leave --status out`);
   const before = systemClock.now() - olderThan;
   await withDatabase(configOf(command), async (store) => {
     const work = async () => {

@@ -37,7 +37,7 @@ export function addReplay(events: Command): void {
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
     .addOption(new Option('--all', 'replay all notifications').conflicts(options.FILTER_FLAGS))
-    .option('--timeout <time>', 'wait so long for the ends; with --to, for an answer', options.lengthOfTime)
+    .option('--timeout <time>', 'how long to wait for the ends; with --to, for answers', options.lengthOfTime)
     .option('--allow-empty', 'exit with 0 if no event matches; without it that is an error')
     .optionsGroup('To the handlers:')
     .option('--dry-run', 'only count the events')

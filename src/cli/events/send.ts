@@ -16,7 +16,7 @@ type Flags = BodyFlags & { to?: URL; secretFile?: string; asIs?: true; fault?: F
 const FAULTS: readonly Fault[] = ['forged', 'alg-none', 'tampered', 'iat', 'oversized', 'truncated', 'slow'];
 
 const WEBHOOK =
-  'webhook_id, which decides about the secret (default: that of the body, or else the newest one with a stored secret)';
+  'webhook_id, whose secret signs (default: that of the body, or else the newest one with a stored secret)';
 
 export function addSend(events: Command): void {
   const command = events

@@ -183,7 +183,7 @@ function storable(value: unknown): unknown {
 }
 
 const NOTHING =
-  'there is nothing of hookkit in the database of DATABASE_URL: run this where the server runs, or correct it';
+  'the database of DATABASE_URL has no tables of hookkit: run this where the server runs, or correct DATABASE_URL';
 const NAME = 'the database of DATABASE_URL';
 
 /** @throws KitError STORE_UNUSABLE if the schema is of a newer version, or not there although it must be */
@@ -251,7 +251,7 @@ const OTHERS = `SELECT pid FROM pg_stat_activity WHERE datname = current_databas
   AND application_name LIKE 'hookkit%'`;
 
 const NO_KEY =
-  'SECRETS_KEY is not set, and with PostgreSQL it must be, the same for all processes: give it that of the others, or make the first one with "openssl rand -base64 32"';
+  'SECRETS_KEY is not set, and with PostgreSQL all processes need the same one: copy it from another process, or make the first one with "openssl rand -base64 32"';
 
 const OLDEST_SERVER = 140_000;
 /** Locks of tables that keep others from writing, but for those of a moment. */
@@ -291,8 +291,7 @@ export async function* check({ DATABASE_URL, SECRETS_KEY }: StoreSettings): Chec
       [settings.autovacuum !== 'on', 'FAIL', 'claims become slower with each event; set autovacuum = on'],
       [open !== undefined, 'warn', `${open?.text}. ${open?.advice}`],
     ]);
-    if (!SECRETS_KEY)
-      yield findingsOf('key').fail('SECRETS_KEY is not set: give it that of the other processes');
+    if (!SECRETS_KEY) yield findingsOf('key').fail('SECRETS_KEY is not set: copy it from another process');
     return schema.result === 'ok' && !standby && SECRETS_KEY !== undefined;
   } catch (error) {
     yield findingsOf('database').fail(`cannot check ${NAME}: ${reasonOf(error)}`);

@@ -126,7 +126,7 @@ const MOVED = '42P01';
 const ADVICE: Readonly<Record<string, string>> = {
   '28P01': 'the server refuses the user or the password: correct DATABASE_URL, PGPASSWORD or password file',
   '28000':
-    'the server lets this user not connect from here: see its pg_hba.conf, whether sslmode must be set, and whether it wants a certificate (sslcert, sslkey)',
+    'the server does not let this user connect from here: check its pg_hba.conf, sslmode, and whether it wants a certificate (sslcert, sslkey)',
   '3D000': 'the server has no such database: make it (CREATE DATABASE), or correct DATABASE_URL',
   '53300': 'the server has no connection left: lower DATABASE_POOL, or raise its max_connections',
   '42501':
@@ -140,10 +140,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   'ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT':
     'the host of DATABASE_URL cannot be reached: look at network, firewalls and name service',
   'SELF_SIGNED_CERT_IN_CHAIN DEPTH_ZERO_SELF_SIGNED_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    "the server's certificate is not of the authority of sslrootcert, or without that of a public one: name its authority's certificate",
+    "no authority in sslrootcert (without it: no public one) has signed the server's certificate: set sslrootcert to the certificate of its authority",
   CERT_HAS_EXPIRED: "the server's certificate has expired: renew it",
   ERR_TLS_CERT_ALTNAME_INVALID:
-    "the server's certificate is for another name than the host of DATABASE_URL: correct the one or the other",
+    "the server's certificate is for another name than the host of DATABASE_URL: correct one of them",
 };
 
 /** What went wrong and what to do about it, without anything of the URL. */

@@ -23,7 +23,7 @@ function roomIn(directory: string) {
 }
 
 const KEY_GONE =
-  'Processes that run still have it: stop none before you have put a copy of the file back, or set SECRETS_KEY to it. Without a copy, the secrets are lost with the last of them: start with a new database, and rotate every webhook.';
+  'Running processes still have the key: before you stop one, put a copy of the file back, or set SECRETS_KEY to its content. Without a copy, the secrets are lost once the last process stops: then start with a new database, and rotate every webhook.';
 
 /** A process that runs does not notice that its key file is gone. @param secretsKey where it is set, the key is in no file */
 function flawOf(path: string, secretsKey: Buffer | undefined): Flaw | undefined {

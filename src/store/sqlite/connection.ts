@@ -219,7 +219,7 @@ export async function compact(path: string): Promise<void> {
     }
   } catch (cause) {
     const reason = advised(messageOf(cause));
-    throw unusable(`what was deleted may still be in the file ${path}: do this again: ${reason}`, cause);
+    throw unusable(`deleted data may still be in the file ${path}, so run this again: ${reason}`, cause);
   } finally {
     db.close();
   }

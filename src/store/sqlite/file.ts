@@ -37,7 +37,7 @@ export function refuseMissing(path: string): void {
 }
 
 export const replaced = (path: string, by = '') =>
-  `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again; if it is gone, stop nothing yet: the process has it open, and docs/operating.md (Back up and restore) says how to copy it`;
+  `${path} was moved, deleted or replaced while it was in use${by}: put it back, and start the process again; if it is gone, do not stop the process, which still has it open: docs/operating.md (Back up and restore) says how to copy it`;
 
 /** The process that has a log of a database open, and another file than the one in the place of the database. Only Linux tells. */
 function strangerTo(file: string): string | undefined {
@@ -67,9 +67,9 @@ export function refuseLoss(path: string): void {
   const rest = rests.find((file) => fs.statSync(file, { throwIfNoEntry: false })?.size);
   if (rest === undefined || (isThere(path) && fs.statSync(path).size > 0)) return; // also if another process has made it meanwhile
   const what = `${path} is ${isFile ? 'empty' : 'not there'}, although ${rest} is there`;
-  const why = 'acknowledged notifications may be in no other file, or a copy was cut short';
+  const why = 'it was moved or deleted, or a copy was cut short, and acknowledged notifications may be lost';
   const anew = `to start with an empty database instead, stop the server, and move ${rest} away`;
-  throw unusable(`${what}: ${why}: put the whole database back that it is of; ${anew}`);
+  throw unusable(`${what}: ${why}: put back all files of the database; ${anew}`);
 }
 
 /**

@@ -267,6 +267,6 @@ export async function bulkFilter(
   const subscriber = whose === undefined && meant.length === 1 ? meant[0] : filter.subscriber;
   if (verb === 'dismiss') return { ...filter, subscriber };
   if (subscriber && !names.includes(subscriber))
-    throw refused(`there is no subscriber ${subscriber}, so that nobody would run its events`);
+    throw refused(`there is no subscriber ${subscriber}, so nothing would run its events`);
   return toReplay({ ...filter, subscriber });
 }
