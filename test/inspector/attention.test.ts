@@ -275,7 +275,7 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).toMatch(
       /^✕ Handlers past their time hold 2 of 2 places of instance \S+: media_available of site jsPxIVHl \(2\), the first for 12 min They ignore ctx.signal: only a restart/,
     );
-    expect(await overview(inspected)).not.toContain('no handler takes it up');
+    expect(await overview(inspected)).not.toContain('no handler has started');
     expect((await fetch(`${inspected.service.url}/readyz`)).status).toBe(200);
     await eventually('all have ended', async () => {
       for (const run of handler.running) run.end();

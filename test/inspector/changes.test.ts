@@ -73,7 +73,7 @@ test('a page shows the changes of all, the last first and page by page, and whic
   const rest = await inspected.api(`/audit?before=${next}`);
   expect(rest).toMatchObject({ changes: { length: 8 }, next: null });
   const first = await page('/changes?limit=2');
-  expect(first).toMatch(/erase +by ada@desk: +not come to its end +site +&lt;b&gt;one.*instances forget/);
+  expect(first).toMatch(/erase +by ada@desk: +has not ended +site +&lt;b&gt;one.*instances forget/);
   expect(await page(`/changes?before=${next}`)).toMatch(/resume +by inspector at 127.0.0.1: +1 changed/);
   expect(first).not.toContain('resume');
 });

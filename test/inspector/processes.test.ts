@@ -53,7 +53,7 @@ onEachEngine('what is said of the processes', (stage) => {
     [
       'one left',
       `${TWO}, c 7200 300 left`,
-      'minor fewer : 2 receivers run, 3 did in the last hour c left 5 min',
+      'minor fewer : 2 receivers run, and 3 ran in the last hour c left 5 min',
     ],
     ['one of INSTANCES=3 left a minute ago', `${TWO}, c 7200 60 left`, `minor ${FEWER} 1 min ago`],
     ['one of INSTANCES=3 left three minutes ago', `${TWO}, c 7200 180 left`, `grave ${FEWER} 3 min ago`],

@@ -24,7 +24,7 @@ const bulkInput = z.object({
   ...filterShape,
   dry_run: flag.describe('only count'),
   all: flag.describe('must be true if no filter but `subscriber` is given'),
-  id: z.uuid().optional().describe('with that of the latest request, nothing begins again'),
+  id: z.uuid().optional().describe('yours: a request with the id of the latest one begins nothing'),
 });
 
 const BULK = 'With very many, the answer comes before the end, with `more`. 409 while another is under way.';
@@ -111,7 +111,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     run: reports.channelList,
   }),
   endpoint('get', '/reminders', {
-    summary: 'What is set for media and channels, by the time when it is due.',
+    summary: 'Reminders that are set for media and channels, the next one due first.',
     input: reports.remindersQuery,
     run: reports.reminderList,
   }),
@@ -126,7 +126,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   }),
   endpoint('get', '/refusals', {
     summary:
-      'Refused requests of all processes by reason, webhook and network; in_a_row: since something of it was accepted.',
+      'Refused requests of all processes by reason, webhook and network; in_a_row: how many since one was accepted.',
     run: reports.refusals,
   }),
   endpoint('get', '/rejections', {
@@ -159,7 +159,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     },
   }),
   endpoint('get', '/webhooks', {
-    summary: 'Webhooks at the provider, where it can be asked, and those with a secret: it is not shown.',
+    summary: 'Webhooks at the provider, if it can be asked, and those with a secret. No secret is shown.',
     run: webhooks,
   }),
   endpoint('get', '/reconciled', {

@@ -30,10 +30,10 @@ const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optio
 export const filterShape = {
   kind: optional(
     text,
-    `media_available; a group: ${groupNames.join(', ')}; reminder; schedule:NAME; unknown:NAME; unknown: for what names none`,
+    `media_available; a group: ${groupNames.join(', ')}; reminder; schedule:NAME; unknown:NAME; unknown: for those without a kind`,
   ),
   status: z.enum(STATUSES).optional(),
-  waiting: optional(z.enum(WAITING), 'why it waits; without it, a replay of pending: failed'),
+  waiting: optional(z.enum(WAITING), 'why it waits; a replay of pending events takes failed by default'),
   site: text.optional(),
   resource: optional(
     text.regex(RESOURCE, 'must be media:ID or channel:ID, or else as the list of events shows it'),
@@ -41,10 +41,10 @@ export const filterShape = {
   ),
   subscriber: optional(
     text.regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be main, all or the name of a subscriber'),
-    'whose events: a name; main: of the handlers without one; all. Verbs for many need it where there are any',
+    'whose events: a name; main: of the handlers without one; all. To replay or dismiss many, it is needed where there are subscribers',
   ),
   webhook: text.optional(),
-  since: optional(momentText, `happened then or later: ${MOMENTS}`),
+  since: optional(momentText, `happened at or after ${MOMENTS}`),
   until: optional(momentText, 'happened before then'),
   q: optional(text, 'a text in the body, or the id of its request'),
   error: optional(upTo(300), 'the first line of its last error, in which * stands for anything'),

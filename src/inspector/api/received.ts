@@ -20,7 +20,7 @@ export const receivedQuery = z.object({
     })
     .describe(`a cursor, start, now, or received since ${MOMENTS}`),
   limit: z.coerce.number().int().min(1).max(500).default(100).describe('how many events are looked at'),
-  wait: z.coerce.number().int().min(0).max(60).default(0).describe('for so many seconds, for what matches'),
+  wait: z.coerce.number().int().min(0).max(60).default(0).describe('how many seconds to wait for a match'),
 });
 
 /** How soon those who wait hear of events. */

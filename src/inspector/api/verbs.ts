@@ -37,8 +37,8 @@ export async function changeOne(parts: AdminNeeds, { id, ...wanted }: Change & {
   const filter = await bulkFilter(parts.store, wanted.verb, { ids: [id] });
   const { events } = await change(parts, filter, wanted);
   const why = isReplay
-    ? 'it runs without a replay, or retention removed its body'
-    : 'what is pending or dead can be dismissed';
+    ? 'it will run without a replay, or retention has removed its body'
+    : 'only a pending or dead event can be dismissed';
   if (events === 0) throw new RefusedError(409, `it is ${event.status} now: ${why}`);
   return isReplay ? { id, replayed: events } : { id, dismissed: events };
 }

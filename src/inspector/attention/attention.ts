@@ -67,7 +67,7 @@ function keeping({ now, problem, disk, recent, latest, notRecordedAt }: Known): 
     commit > SLOW_COMMIT_MS && {
       fault: 'slow_commits',
       text: `Commits took ${duration(commit)} on average in the last 10 minutes`,
-      advice: 'Every ack waits for one: look at the disk.',
+      advice: 'Every ack waits for a commit: look at the disk.',
     },
   ];
 }

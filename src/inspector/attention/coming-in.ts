@@ -44,7 +44,7 @@ export function comingIn(known: Known): Found {
       grave: false,
       text: `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine${lost > 0 ? `, and ${lost} had no room there so far` : ''}`,
       advice:
-        'Store the secret of their webhook: then they are admitted. Drop what is forged, or of no webhook of yours: ' +
+        'Store the secret of their webhook: then they are admitted. Drop those that are forged, or of no webhook of yours: ' +
         '`npx hookkit quarantine drop --webhook ID`.',
     },
   ];
@@ -94,7 +94,7 @@ function refusedTogether(webhooks: ReturnType<typeof webhooksLeftOut>, now: numb
   const first = Math.min(...webhooks.map((one) => one.since));
   const [which, named] = others.length > 0 ? [`${webhooks.length} webhooks`, 'ID'] : [`webhook ${id}`, id];
   const wrongSecret =
-    'If the stored secret is the wrong one, or has ended, import the right one: ' +
+    'If the stored secret is the wrong one, or is retired, import the right one: ' +
     `\`npx hookkit webhooks import --id ${named} --secret-file FILE --replace\`. What waits in quarantine is admitted then.`;
   const advice = reasons.map((reason) =>
     reason === 'bad_signature' || reason === 'no_secret' ? wrongSecret : adviceOnRefused(reason),

@@ -49,7 +49,7 @@ function failure(known: Known, of: string, where: string, groups: readonly Probl
     grave: age > FAILING_MS,
     text: `${least}${plural(sum(groups), 'event fails', 'events fail')} (${where}, for ${duration(age)}): ${told}`,
     advice:
-      'Correct the cause: they are tried again as their times come, or at once if you replay them. ' +
+      'Correct the cause. The events are retried when they are due, or at once if you replay them. ' +
       `${overview.paused ? '' : outage}Dismiss what nobody needs.`,
   };
 }
@@ -110,7 +110,7 @@ function notTakenUp(known: Known): Sentence[] {
     fault: 'not_taken_up',
     ...(name && { of: name }),
     since: oldestReadyAt,
-    text: `An event${ofNamed(name)} has been ready for ${duration(since(oldestReadyAt, now))}, and no handler takes it up`,
+    text: `An event${ofNamed(name)} has been ready for ${duration(since(oldestReadyAt, now))}, and no handler has started`,
     advice: 'Handlers are slow, at a limit of the app, or none runs: see their times and the instances.',
     path: eventsPath({ status: 'pending', ...filterOf(known, name) }),
   }));
@@ -125,7 +125,7 @@ function absentSubscribers({ subscribers, lives }: Known): Sentence[] {
     grave: false,
     text: `No process has had subscriber ${of} for an hour: it is ${plural(behind, 'notification')} behind`,
     advice:
-      'Its events wait until one has it, and for 30 days retention keeps what it has yet to get. Deploy a process that has it, or remove it: ' +
+      'Its events wait until one has it, and retention keeps notifications for it for 30 days. Deploy a process that has it, or remove it: ' +
       `\`npx hookkit subscribers remove ${of}\`.`,
     path: './#subscribers',
   }));
@@ -157,7 +157,7 @@ export function handling(known: Known): Found {
       since: Date.parse(next_at),
       text: `No instance has made the tick of schedule ${of} that was due at ${next_at}`,
       advice:
-        'Only those make it whose app has the times of the instance that started last: deploy one version, and restart all instances.',
+        'An instance makes it only if its app has the same times as the instance that started last: deploy one version, and restart all instances.',
       path: 'reminders',
     })),
     dead > 0 && {

@@ -11,7 +11,7 @@ const LATE_MS = 120_000;
 /** So many times as long as ever in the week before is no chance any more. */
 const FAR = 3;
 const LOST =
-  'Notifications are lost on their way: look at the webhook at the provider, and at what stands before the receiver.';
+  'Notifications are lost on their way: look at the webhook at the provider, and at the proxies before the receiver.';
 
 /** What should have come and has not: by the list of the app, and by what is usual. */
 export function missing({ pass, ticking, silence, now }: Known): Found {
@@ -25,8 +25,8 @@ export function missing({ pass, ticking, silence, now }: Known): Found {
 
 function ofPass(pass: Pass): Sentence {
   const tooMany =
-    'So many are seldom lost. Look first at the time zone of what your `expected` yields: an hour off, all of it seems missing. ' +
-    `If they are missing, have them recorded: \`npx hookkit reconcile --most ${missedBy(pass)}\`.`;
+    'So many are seldom lost. Look first at the time zone of what your `expected` yields: if it is an hour off, everything seems missing. ' +
+    `If they really are missing, record them: \`npx hookkit reconcile --most ${missedBy(pass)}\`.`;
   return {
     fault: pass.isRecorded ? 'reconciled' : 'reconcile_too_many',
     grave: !pass.isRecorded,
@@ -48,7 +48,7 @@ function ofSilence(silence: NonNullable<Known['silence']>, now: number) {
     since: lastAt,
     text: `Nothing has come for ${duration(ms)}${usual}`,
     advice:
-      'If something happened at the provider meanwhile, look at the webhook there: whether it exists, and what it sends and where to. ' +
-      '`npx hookkit doctor` tries whether its URL leads here.',
+      'If something happened at the provider meanwhile, look at the webhook there: does it exist, and are its kinds, sites and URL right? ' +
+      '`npx hookkit doctor` checks whether its URL leads here.',
   };
 }

@@ -25,7 +25,7 @@ export function processes(known: Known): Found {
       lives.every(({ state }) => state === 'left' || state === 'replaced') && {
         fault: 'no_server',
         text: 'No server runs on this database',
-        advice: 'Nothing is received or handled: `npm start`.',
+        advice: 'Nothing is received or handled. Start one: `npm start`.',
       },
     ...restarts.map(({ of, chain }) => {
       const [events, id] = atWork(chain, known);
@@ -33,7 +33,7 @@ export function processes(known: Known): Found {
         fault: 'restarts',
         of,
         text: `Instance ${of} ended ${chain.length} times in 10 minutes without a stop, and was started again${events}`,
-        advice: `Its log says why, or the system: memory, a signal. ${id ? mending(id) : ''}`,
+        advice: `Its log says why, or the log of the system: memory, a signal. ${id ? mending(id) : ''}`,
         ...(id && { path: `events/${id}` }),
       };
     }),
@@ -62,14 +62,14 @@ export function processes(known: Known): Found {
         text: `The clock of ${whose} is ${off}, compared with ${other}`,
         advice:
           'Times of events, retries and reports are wrong until NTP sets it: `timedatectl`. If all instances are off by as much, the clock of ' +
-          "the database is the wrong one; if events alone say so, it may be their sender's.",
+          'the database is the wrong one; if only the events differ, it may be the clock of their sender.',
       };
     }),
     !Array.isArray(secrets) &&
       disk.flaw?.fault !== 'key_gone' && {
         fault: 'secrets_unreadable',
         text: `The stored secrets cannot be read: ${secrets}`,
-        advice: 'Processes go on with those that they hold. `npx hookkit doctor` says more.',
+        advice: 'Processes go on with the secrets that they have read. `npx hookkit doctor` says more.',
         path: 'webhooks',
       },
   ];
@@ -140,12 +140,12 @@ function fewer({ lives, config }: Known) {
   );
   const [why, cure] =
     expected === undefined
-      ? [`${before} did in the last hour`, FORGET]
+      ? [`and ${before} ran in the last hour`, FORGET]
       : [`and INSTANCES is ${expected}`, 'If fewer are to run, correct INSTANCES.'];
   return {
     fault: 'fewer',
     grave: expected !== undefined && lately < expected && isSettled,
     text: `${plural(inState('live').length, 'receiver runs', 'receivers run')}, ${why}`,
-    advice: `${gone.join('')}Start what is missing. ${cure}`,
+    advice: `${gone.join('')}Start those that are missing. ${cure}`,
   };
 }

@@ -89,7 +89,7 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
 const away = (of: string, why: string): Found => ({
   fault: 'cannot_record',
   of,
-  text: `The store has not done what it was asked for half a minute: ${why}`,
+  text: `The store has done nothing for half a minute: ${why}`,
   advice:
     'Senders get 503, and nothing acknowledged is lost. Run `npx hookkit doctor` where this process runs.',
 });

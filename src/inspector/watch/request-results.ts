@@ -12,7 +12,7 @@ const ADVICE = {
     'Signed with another secret than the stored ones: import the right one if the webhook is yours; else the request is forged.',
   claims_differ:
     'The signature is right, and so is the secret: the body was changed on its way, by a proxy that rewrites JSON or an attacker.',
-  throttled: 'This address failed too often within a minute (REJECT_LIMIT). What verifies is let through.',
+  throttled: 'This address failed too often within a minute (REJECT_LIMIT). What verifies is still accepted.',
   malformed_body: 'The body is not a JSON object in UTF-8: a proxy may change or compress it.',
   too_large: 'The body is over BODY_LIMIT. Notifications of the provider are far smaller.',
   wrong_method: 'Notifications come by POST; this was a browser, a scanner or a health check.',
@@ -54,7 +54,7 @@ export function resultOf({ status, recorded, refusal }: Answered): Result {
 /** @param result one of a later version has no advice here */
 export function adviceOnRefused(result = '', { error = '', webhookId }: Partial<Answered> = {}): string {
   if (result === 'no_secret' && webhookId === '')
-    return 'The notification names no webhook: WEBHOOK_SECRET alone could verify it. The provider names one.';
+    return 'The notification names no webhook, so only WEBHOOK_SECRET could verify it. The provider always names one.';
   if (result === 'malformed_body' && error.includes('cannot be read'))
     return 'The request ended before its body had come: its client or a proxy was cut off, or too slow (REQUEST_TIMEOUT_MS).';
   return isRejection(result) ? ADVICE[result] : '';

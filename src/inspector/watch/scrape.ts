@@ -11,8 +11,8 @@ const PATIENCE_MS = 5000;
 
 const EVENTS = 'Events that have not ended, and dead ones.';
 const PENDING = 'Events of a subscriber that have not ended.';
-const BUSY = 'How busy what writes to the store was in the last minutes, 0 to 1.';
-const FAULT = 'What needs attention, as the overview says it: 1 while it does.';
+const BUSY = 'How busy the writer of the store was in the last minutes, 0 to 1.';
+const FAULT = '1 while this needs attention, as the overview says.';
 
 /**
  * The text that Prometheus scrapes: what this process has counted, and what the overview says. If the store fails or does not answer in time,
@@ -40,7 +40,7 @@ export async function scrape(inspected: Inspected): Promise<string> {
   count('process_cpu_seconds_total', 'CPU time that the process took.', (user + system) / 1e6);
   gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss());
   count('webhook_log_lines_dropped_total', 'Lines of the log that were dropped.', droppedLogLines());
-  gauge('webhook_store_up', 'Whether the store answered: 1, or 0 and it tells nothing.', known ? 1 : 0);
+  gauge('webhook_store_up', 'Whether the store answers: 1, or 0 without its metrics.', known ? 1 : 0);
   if (known) {
     const { oldest_pending_at: oldest, disk } = known;
     const age = since(oldest ? Date.parse(oldest) : undefined, clock.now()) / 1000;
@@ -50,15 +50,15 @@ export async function scrape(inspected: Inspected): Promise<string> {
     gauge('webhook_oldest_pending_seconds', 'Age of the oldest unfinished event.', age);
     gauge('webhook_paused', 'Whether handling is paused: 1 or 0.', known.paused ? 1 : 0);
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
-    count('webhook_quarantine_lost_total', 'Notifications that it had no room for.', known.quarantine_lost);
+    count('webhook_quarantine_lost_total', 'Notifications lost from quarantine.', known.quarantine_lost);
     if (known.reconciled) {
-      gauge('webhook_reconcile_expected', 'What the last pass expected.', known.reconciled.expected);
-      gauge('webhook_reconcile_missing', 'What of it had not come.', missedBy(known.reconciled));
+      gauge('webhook_reconcile_expected', 'What reconcile last expected.', known.reconciled.expected);
+      gauge('webhook_reconcile_missing', 'What it found missing.', missedBy(known.reconciled));
     }
     const busy = known.last_2_minutes.busy_percent;
     if (busy !== null) gauge('webhook_store_busy_ratio', BUSY, busy / 100);
     gauge('webhook_database_bytes', 'Size of the database.', disk.database_bytes);
-    if (disk.free_bytes !== null) gauge('webhook_disk_free_bytes', 'Room of the disk.', disk.free_bytes);
+    if (disk.free_bytes !== null) gauge('webhook_disk_free_bytes', 'Room on its disk.', disk.free_bytes);
     const labelNames = ['fault', 'of', 'severity'];
     const faults = new Gauge({ name: 'webhook_fault', help: FAULT, labelNames, registers });
     for (const { fault, of = '', grave } of known.concerns)
