@@ -105,7 +105,7 @@ const schedule = z
       addIssue(messageOf(error));
     }
   });
-const OF_THE_KIT = 'schedule: reconcile: the app reconciles by a schedule of this name: name yours otherwise';
+const OF_THE_KIT = 'schedule: reconcile: `reconcile` of the app has this name: give yours another name';
 const members = part.extend({
   settings: z.custom((value) => Object(value).shape, 'must be z.object({ ... })').optional(),
   start: aFunction.optional(),

@@ -16,7 +16,7 @@ export interface ReadyApp extends Wrapped, Omit<DefinedApp, 'settings'> {
   readonly settings?: Record<string, unknown> | undefined;
 }
 
-const UNCLOSED = 'the close of the app does not end, and the stop goes on without it (SHUTDOWN_GRACE_MS)';
+const UNCLOSED = 'the close of the app has not ended within SHUTDOWN_GRACE_MS; the stop goes on without it';
 
 interface OpenOptions extends Pick<Parts, 'config' | 'log'> {
   readonly store: { readonly queue: Pick<Queue, 'state' | 'states'> };

@@ -71,7 +71,7 @@ function made({ type, reason, after }: Members & Pick<Outcome, 'type'>): Outcome
   const isNumber = typeof after === 'number' && after >= SHORTEST_AFTER_MS && after <= LONGEST_AFTER_MS;
   if (isNumber || after === undefined) return { type, reason: text, after };
   const allowed = `a number of milliseconds between ${SHORTEST_AFTER_MS} (a second) and ${LONGEST_AFTER_MS} (30 days)`;
-  throw new TypeError(`the after of retry() is ${allowed}, and this handler gave ${shown(after)}`);
+  throw new TypeError(`the after of retry() must be ${allowed}, and this handler gave ${shown(after)}`);
 }
 
 /** How a handler's run ended, with what it changed for its resource. Without a handler, `lacks` names its slot. */
@@ -111,7 +111,7 @@ export function endingOf(
     case 'retry': {
       const asked = { outcome: 'retry', ...left, counts: false } as const;
       if (askedAt !== undefined && now - askedAt >= LONGEST_AFTER_MS)
-        return { ...asked, status: 'dead', error: `it has asked to come back for 30 days: ${run.reason}` };
+        return { ...asked, status: 'dead', error: `it has asked for retries for 30 days: ${run.reason}` };
       const afterMs = run.after ?? pauseMs(starts, policy);
       return { ...asked, status: 'pending', error: run.reason, afterMs: Math.ceil(afterMs) };
     }

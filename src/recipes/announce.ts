@@ -46,16 +46,16 @@ export function announce({
     if (changes > 0) return undefined;
     return skip(
       unchanged.join('; ') ||
-        'no scheduled status is about it: there was none, it is out, or it was cancelled',
+        'no scheduled status is about it: there was none, or it was published or cancelled',
     );
   };
   return {
     media_available: ({ media_id }, ctx) =>
       changeEach(media_id, ctx, async (statuses, { id, scheduled_at }) => {
         const at = ctx.now() + LEAD_MS;
-        if (Date.parse(scheduled_at ?? '') <= at) return `status ${id} is out by then anyway`;
+        if (Date.parse(scheduled_at ?? '') <= at) return `status ${id} is published by then anyway`;
         await statuses.reschedule(id, new Date(at), { signal: ctx.signal });
-        ctx.log.info({ media: media_id, status: id }, 'the status comes forward');
+        ctx.log.info({ media: media_id, status: id }, 'the status is brought forward');
         return undefined;
       }),
     media_deleted: ({ media_id }, ctx) =>
@@ -70,7 +70,7 @@ export function announce({
 /** Why a status was not changed: it is gone. @throws any other error */
 function goneReason({ id }: ScheduledStatus, error: unknown): string {
   if (error instanceof ProviderError && error.code === 'not_found')
-    return `status ${id} went out, or was cancelled, in this moment`;
+    return `status ${id} was published or cancelled at this moment`;
   throw error;
 }
 

@@ -42,7 +42,7 @@ export function liveBoard({ path = '/board' }: LiveBoardOptions = {}): {
   readonly handlers: Required<Pick<Handlers, 'channel_active' | 'channel_idle'>>;
   routes(router: Router, ctx: Pick<RoutesContext, 'states'>): void;
 } {
-  if (!/^(\/[\w-]+)+$/.test(path)) throw new TypeError(`liveBoard: ${path} is no path such as /board`);
+  if (!/^(\/[\w-]+)+$/.test(path)) throw new TypeError(`liveBoard: path must be like /board, not ${path}`);
   return {
     handlers: {
       channel_active: (event, ctx) => keep(event, 'active', ctx),
@@ -63,7 +63,7 @@ function keep(
 ): Outcome | undefined {
   const known = ctx.state.get<Standing>(NAME);
   if (known && Date.parse(event.event_time) < Date.parse(known.since)) {
-    return skip(`the channel is ${known.state} since ${known.since}`);
+    return skip(`the channel has been ${known.state} since ${known.since}`);
   }
   ctx.state.set(NAME, { state, since: event.event_time, siteId: event.site_id });
   return undefined;

@@ -45,7 +45,7 @@ export function overdue<K extends MediaKind, App = unknown>(
 ): { readonly handlers: Handlers<App> } {
   const { after, want, within, unless, onOverdue } = options;
   const ms = durationOf(within);
-  if (!ms) throw new TypeError(`overdue: ${within} is no length of time such as 30m`);
+  if (!ms) throw new TypeError(`overdue: within must be a time such as 30m, not ${within}`);
   const end = ({ event_time }: { readonly event_time: string }, ctx: HandlerContext) => {
     const { begun, ...times } = timesOf(ctx);
     const ended = Math.max(times.ended, Date.parse(event_time));

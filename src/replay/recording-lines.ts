@@ -167,7 +167,7 @@ async function wholeOf(first: string | undefined, lines: AsyncIterable<string | 
     if (text === undefined) throw new Error('it is not valid UTF-8');
     whole += `\n${text}`;
     if (whole.length > LONGEST)
-      throw new Error(`${LONGEST / MIB} MiB are the most without a line for each event`);
+      throw new Error(`${LONGEST / MIB} MiB are the most for a file without a line for each event`);
   }
   return whole;
 }

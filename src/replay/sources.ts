@@ -49,7 +49,7 @@ export class LeftOut {
   addBroken(place: string, problem: string): void {
     this.broken++;
     if (this.broken <= MOST_TOLD) this.#say(`${place}: ${problem}`);
-    if (this.broken === MOST_TOLD + 1) this.#say('more like these are counted, and not named');
+    if (this.broken === MOST_TOLD + 1) this.#say('more lines like these are counted, but not shown');
   }
 }
 

@@ -123,7 +123,7 @@ function located(spec: string, from: string): { spec: string; packed?: string } 
     return { spec: `file:${basename(path)}`, packed: path };
   throw new KitError(
     'INPUT_INVALID',
-    `${path} is no packed kit, and an image can install no folder: run npm pack in the clone, and give its path in --kit`,
+    `${path} is no packed kit, and an image cannot install from a folder: run npm pack in the clone, and give the path of its file in --kit`,
   );
 }
 

@@ -68,12 +68,12 @@ export async function playCrashes<W>(options: PlayOptions<W>): Promise<void> {
   const { except = [], only } = options;
   const reached = await play(options).catch(failing('without any crash, the check fails: '));
   const points = reached.filter((point) => !except.some((place) => point.startsWith(place)));
-  if (points.length === 0) throw new Error('the scenario brings about no event: deliver something');
+  if (points.length === 0) throw new Error('the scenario makes no event: deliver something');
   for (const point of only === undefined ? points : [only]) {
     const again = `To see it alone: everyCrash(scenario, check, { only: ${JSON.stringify(point)} })`;
     const came = await play(options, point).catch(failing(`a crash ${point} breaks the check.\n${again}\n`));
     if (!came.includes(point))
-      throw new Error(`the scenario does not come to "${point}": at first it came to ${points.join(', ')}`);
+      throw new Error(`the scenario never comes to "${point}", but to ${points.join(', ')}`);
   }
 }
 

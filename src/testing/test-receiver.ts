@@ -181,7 +181,7 @@ export class TestReceiver {
     const all = happened.map(([kind, members = {}]) => this.#next(kind, members));
     for (const place of order ?? [...all.keys()].reverse()) {
       const notification = all[place];
-      if (!notification) throw new RangeError(`there is no notification in place ${place}: the first has 0`);
+      if (!notification) throw new RangeError(`there is no notification at place ${place}: the first has 0`);
       await this.deliverBody(notification);
       await this.handled();
     }
@@ -525,7 +525,7 @@ export class TestReceiver {
       if (alone > MOST_ALONE) throw restless(await this.reminders());
       await this.#pass(Math.min(next, due) - this.now());
     }
-    throw new Error('it does not settle: 20,000 moments passed, and there is still something to do');
+    throw new Error('the receiver does not settle: after 20,000 moments there is still something to do');
   }
 
   /**

@@ -50,7 +50,7 @@ describe('skip, retry and fail', () => {
   const times = [Number.NaN, 999, DAYS_30 + 1, '60000', 5n, new Date()];
   test.each(times)('throw, when after is %p, with an error that says what it may be', (after) => {
     expect(() => retry({ after: given(after), reason: 'r' })).toThrow(
-      /after of retry\(\) is a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
+      /after of retry\(\) must be a number of milliseconds between 1000 \(a second\) and 2592000000 \(30 days\), and this handler gave /,
     );
   });
 });

@@ -83,7 +83,7 @@ test.each([
   ]),
   [
     "app = { handlers: {}, reconcile: { expected() {} }, schedule: { reconcile: { every: '1h', run() {} } } };",
-    'is not usable:\n  schedule: reconcile: the app reconciles by a schedule of this name',
+    'is not usable:\n  schedule: reconcile: `reconcile` of the app has this name',
   ],
 ])('what is not usable is refused with its file and the reason: %s', async (text = '', reason = '') => {
   await expect(load(text)).rejects.toThrow(

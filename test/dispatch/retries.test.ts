@@ -125,7 +125,7 @@ describe('retry', () => {
     await untilEnd(id, DAYS_30 - HOUR_MS);
     expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
     await untilEnd(id, 6 * 24 * HOUR_MS);
-    const lastError = 'it has asked to come back for 30 days: no approval';
+    const lastError = 'it has asked for retries for 30 days: no approval';
     expect(await event(id)).toMatchObject({ status: 'dead', attempts: 0, starts: 7, lastError });
   });
 });

@@ -111,5 +111,5 @@ test('`unless` is asked when the time is over, and onOverdue may end as every ha
 });
 
 test('a `within` that is no length of time is refused', () => {
-  expect(() => telling({ within: 'soon' })).toThrow('overdue: soon is no length of time such as 30m');
+  expect(() => telling({ within: 'soon' })).toThrow('overdue: within must be a time such as 30m, not soon');
 });

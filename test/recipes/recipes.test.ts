@@ -51,7 +51,7 @@ test('channels are on the board while they are on air, the longest first', async
 });
 
 test('the page takes nothing of a notification for HTML, and its path must lead somewhere', async () => {
-  expect(() => liveBoard({ path: '/:x' })).toThrow('liveBoard: /:x is no path such as /board');
+  expect(() => liveBoard({ path: '/:x' })).toThrow('liveBoard: path must be like /board, not /:x');
   await using kit = await testReceiver({ app: defineApp(liveBoard({ path: '/live' })) });
   await kit.deliver('channel_active', { channel_id: `<script>"it's"&` });
   await kit.settled();
@@ -131,7 +131,7 @@ test('a media that no status is about is skipped, and so is one whose status is 
   await kit.statuses.schedule({ status: 'Out now: UUhbHm6C!' }, new Date(kit.now() + LEAD_MS - 30_000));
   await kit.deliver('media_available', M);
   await kit.settled();
-  const out = expect.stringContaining('is out by then anyway');
+  const out = expect.stringContaining('is published by then anyway');
   expect((await kit.events()).at(-1)).toMatchObject({ status: 'skipped', lastError: out });
 });
 

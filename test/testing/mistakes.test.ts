@@ -84,9 +84,9 @@ test('everyCrash says what is wrong with a scenario, and which points it has', a
   const failing = everyCrash(delivering(withKey), fails);
   await expect(failing).rejects.toThrow('without any crash, the check fails: no');
   const idle: Scenario<unknown> = (start) => start({ handlers: {} });
-  await expect(everyCrash(idle, () => {})).rejects.toThrow('brings about no event: deliver something');
+  await expect(everyCrash(idle, () => {})).rejects.toThrow('makes no event: deliver something');
   await expect(crashing(withKey, { only: 'noon' })).rejects.toThrow(
-    'the scenario does not come to "noon": at first it came to before record media_available, after record media_available, ' +
+    'the scenario never comes to "noon", but to before record media_available, after record media_available, ' +
       'after claim media_available, before step charge, between step charge, after step charge, ' +
       'before settle media_available, after settle media_available',
   );

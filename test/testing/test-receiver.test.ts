@@ -101,7 +101,7 @@ test('a receiver under test says what it refuses, and what it cannot do', async 
   for (const time of ['soon', '-5m', -1, Number.NaN])
     await expect(kit.advance(time)).rejects.toThrow(`${time} is no time`);
   await expect(kit.state(MEDIA)).rejects.toThrow(`${MEDIA} is no resource: give media:ID`);
-  await expect(kit.outOfOrder([['media_created']], [1])).rejects.toThrow('no notification in place 1');
+  await expect(kit.outOfOrder([['media_created']], [1])).rejects.toThrow('no notification at place 1');
   await kit.deliver('media_created');
   await kit.deliver('media_updated');
   await expect(kit.event()).rejects.toThrow('there are 2 events');
