@@ -63,14 +63,14 @@ export interface HandlerContext<App = unknown> {
   readonly state: ResourceState;
   /**
    * Sets a reminder: when it is due, it becomes an event of the same media or channel, for the handler `reminder`. It is stored with the
-   * result of this run, as `state` is. A media or channel has one of each name: set again, it is moved, and where it has become an event
-   * that waits still, that is skipped.
+   * result of this run, as `state` is. A media or channel has one of each name: if it is set again, its time moves. If it has already become
+   * an event that still waits, that event is skipped.
    * @param options `at`, or `after` so many milliseconds from the end of this run, a year at most; `data` is JSON of up to 8 KB
    * @throws TypeError for another name, time or data; RangeError for the 21st reminder of this media or channel; Error if the handler has ended
    */
   remind(name: string, options: ReminderTime & { readonly data?: ResourceValue }): void;
   /**
-   * Forgets a reminder, set or not, and skips an event that it has become and that waits still.
+   * Forgets a reminder, if there is one. If it has become an event that still waits, that event is skipped.
    * @throws as `remind` does
    */
   forget(name: string): void;
@@ -131,12 +131,12 @@ export interface Reminder {
   /** `reminder`, or `schedule:NAME` */
   readonly event: string;
   readonly name: string;
-  /** what was set with it, null if nothing was: it is not checked. Of a schedule, when it comes */
+  /** the `data` that it was set with, not checked; null without any. For a schedule, its times */
   readonly data: unknown;
   /** when it was set and when it was due, in ISO 8601 */
   readonly set_at: string;
   readonly due_at: string;
-  /** the media or channel that it was set for: neither, if an event of neither set it */
+  /** the media or channel that it was set for; neither, if an event of neither has set it */
   readonly media_id?: string;
   readonly channel_id?: string;
 }
@@ -262,7 +262,7 @@ export interface RoutesContext<Settings = unknown, App = unknown> extends StartC
   readonly app: App;
 }
 
-/** At most so many handlers at once, of all these kinds together. */
+/** At most `most` handlers run at once, of all these kinds together. */
 export type Limit = { readonly kinds: readonly Slot[]; readonly most: number };
 
 /** Facts about a dead event. */
@@ -274,15 +274,15 @@ export interface DeadLetter {
   readonly attempts: number;
 }
 
-/** What runs at certain times: once in all processes, and never twice at a time. Of times that were missed, the last one runs. */
+/** What runs at certain times: once in all processes, and never twice at a time. Of the times that were missed, only the last one runs. */
 export interface Schedule<App = unknown> {
-  /** `1h`: at each multiple since 1970, in UTC; a second at least. Either this or `cron` */
+  /** such as `1h`: at each multiple of it since 1970, in UTC; a second at least. Either this or `cron` */
   readonly every?: string;
   /** as crontab has it: `0 6 * * *` */
   readonly cron?: string;
-  /** of `cron`, as `Europe/Berlin`; UTC without it */
+  /** the time zone of `cron`, such as `Europe/Berlin`; UTC without it */
   readonly zone?: string;
-  /** instead of HANDLER_TIMEOUT_MS */
+  /** how long `run` may take, in place of HANDLER_TIMEOUT_MS */
   readonly timeoutMs?: number;
   readonly run: Handler<Reminder, App>;
 }
@@ -292,15 +292,15 @@ export type ExpectedNotification = {
   [K in Kind]: Omit<NotificationOf<K>, 'webhook_id' | 'event_time'> & { readonly event_time: string | Date };
 }[Kind];
 
-/** How what never came is found, and recorded in its place. Lengths of time are as `1h`. */
+/** How the kit finds notifications that never came, and records events in their place. Lengths of time are like `1h`. */
 export interface Reconcile<App = unknown> {
   /** how often; `1h` without it */
   readonly every?: string;
-  /** what is younger may be on its way still; `15m` without it */
+  /** notifications younger than this are not missed yet: they may be on their way; `15m` without it */
   readonly after?: string;
-  /** how far a pass looks back beyond the start of the one before, and the first pass beyond now; `2d` without it */
+  /** how far a pass looks back: from the start of the pass before it, or from now for the first one; `2d` without it */
   readonly lookback?: string;
-  /** of more that are missing in one pass, none is recorded; 1000 without it */
+  /** if more than this are missing in one pass, none is recorded; 1000 without it */
   readonly most?: number;
   /**
    * Yields what should have come since a time, in any order, as the provider's API or your own database has it. Of each media or channel and
@@ -314,10 +314,10 @@ export interface Reconcile<App = unknown> {
 
 /** Handlers that get events of their own, and limits for them. */
 export interface Subscriber<App = unknown> {
-  /** those of an app itself get every kind */
+  /** the app's own handlers get every kind; those of a subscriber, the kinds that they take */
   readonly handlers: Handlers<App>;
   /**
-   * How many handlers of a kind run at once in one process, as where they call a service that allows so many; or of several kinds
+   * How many handlers of a kind run at once in one process, for example because they call a service that allows no more; or of several kinds
    * together, under any name: `{ track_created: 2, cms: { kinds: ['media_available', 'media_updated'], most: 4 } }`. Other kinds do not wait
    * for those that are at their limit, except in the same media or channel: there the oldest event still goes first.
    */
@@ -342,13 +342,13 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
     | ((ctx: StartContext<z.output<Schema>>) => Started<App> | Promise<Started<App>>)
     | undefined;
   /**
-   * Others, by name (`[a-z][a-z0-9-]{0,39}`, not main or all). Each gets an event of its own of every notification of a kind that it
+   * Subscribers, by name (`[a-z][a-z0-9-]{0,39}`, not main or all). Each gets an event of its own of every notification of a kind that it
    * handles, with its own attempts, steps, state and end: none waits for another, or fails because of one.
    */
   readonly subscribers?: Readonly<Record<string, Subscriber<App>>> | undefined;
-  /** What runs at certain times, by name, as those of subscribers. Its `ctx.state` is of the schedule. */
+  /** What runs at certain times, by name. Names are like those of subscribers. Each schedule has a `ctx.state` of its own. */
   readonly schedule?: Readonly<Record<string, Schedule<App>>> | undefined;
-  /** Finds what never came, as the schedule `reconcile`. Each pass is done by one process. */
+  /** Finds notifications that never came, as the schedule `reconcile`. One process does each pass. */
   readonly reconcile?: Reconcile<App> | undefined;
   /**
    * Mounts pages of your own below `/app/` of the admin listener, behind its token; they are never on the public listener. The
@@ -358,8 +358,8 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
     | ((router: Router, ctx: RoutesContext<z.output<Schema>, NoInfer<App>>) => void | Promise<void>)
     | undefined;
   /**
-   * Called when an event has become dead, as to tell people: after that is stored, and at most once; not at all if the process ends just
-   * then. Handling does not wait for it, and a stop waits as long as for handlers. What it throws is logged.
+   * Called when an event has become dead, for example to tell people. It is called after that is stored, at most once, and not at all if the
+   * process ends just then. Handling does not wait for it, and a stop waits as long as for handlers. What it throws is logged.
    * @param event the notification as it was received, valid or not: check its members
    */
   readonly onDead?:

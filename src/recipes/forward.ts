@@ -26,7 +26,7 @@ const LONGEST_AFTER_MS = 30 * 86_400_000;
 
 /**
  * Handlers that post each notification to a URL. 2xx is an end; 408, 429 and 5xx are tried again, after what Retry-After says;
- * any other answer, a redirect too, is a mistake that no retry mends.
+ * any other answer, a redirect too, is a mistake that no retry can correct.
  * @throws TypeError on a URL or secret that cannot be used; it shows neither
  */
 export function forward({ url, secret }: ForwardOptions): Handlers {

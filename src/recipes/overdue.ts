@@ -37,7 +37,7 @@ const NAME = 'overdue';
 const timesOf = ({ state }: HandlerContext) => state.get<Times>(NAME) ?? { begun: 0, ended: 0 };
 
 /**
- * A subscriber that calls `onOverdue` where no notification of one kind has followed one of another in time.
+ * A subscriber that calls `onOverdue` if no notification of one kind follows one of another kind in time.
  * @throws TypeError if `within` is no length of time
  */
 export function overdue<K extends MediaKind, App = unknown>(

@@ -17,7 +17,7 @@ export interface KitOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** whether handlers have `ctx.statuses`, over the mock's statuses API; they do without it */
   readonly statuses?: boolean;
-  /** when it begins, in milliseconds since the epoch; with the year 2026 without it */
+  /** the time at which the receiver begins, in milliseconds since the epoch; the year 2026 without it */
   readonly now?: number | undefined;
   /** how long a handler may take in real time until `settled` throws, in milliseconds; 3000 without it */
   readonly patienceMs?: number;

@@ -30,7 +30,7 @@ export interface MatrixOptions<W = unknown> extends Pick<PlayOptions<W>, 'except
   readonly most?: number;
   /** how many random ones follow; without it 50, of which 3 have crashes */
   readonly random?: number;
-  /** of the random ones; another each time without it */
+  /** the seed of the random ones; another one each time without it */
   readonly seed?: number;
   /** `every`: after all histories, each is played once more for each point at which the process could die, and it dies there */
   readonly crashes?: 'every';

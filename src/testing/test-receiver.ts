@@ -315,7 +315,7 @@ export class TestReceiver {
   }
 
   /**
-   * Kills the process when a handler next comes to a step of `ctx.once`. Each call kills it once more.
+   * Kills the process when a handler next comes to this step of `ctx.once`. Each call kills it once more.
    * @param step its name; that of a subscriber's handler ends in `@NAME`, as `charge@search`
    * @param where before the step runs, between its end and its storing, or after its result is stored
    */
