@@ -109,7 +109,7 @@ export async function listen(server: Server, { host, port: wanted, settings }: L
   try {
     await once(server, 'listening');
   } catch (cause) {
-    const message = `cannot listen on ${host}:${wanted}: ${messageOf(cause)}; set ${settings}`;
+    const message = `cannot listen on ${host}:${wanted}: ${messageOf(cause)}; change ${settings}`;
     throw new KitError('LISTEN_FAILED', message, { cause });
   }
   const { port } = server.address() as AddressInfo;

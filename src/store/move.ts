@@ -49,7 +49,7 @@ const PAGE = 500;
  */
 export async function moveDatabase(moving: Moving) {
   const { from, to, secretsKey } = moving;
-  if (from === to) throw new KitError('INPUT_INVALID', 'the two databases are the same one');
+  if (from === to) throw new KitError('INPUT_INVALID', '--from and --to name the same database: name two');
   // The key beside a SQLite database goes before SECRETS_KEY, which is that of the other side.
   const path = sqlitePathOf(from);
   const hasFile = path !== undefined && isThere(keyPathOf(path));

@@ -130,7 +130,7 @@ describe('the overview', () => {
     ['an app that reconciled does so no more', '', () => ({ pass: MISSED })],
     [
       'one of a subscriber is held',
-      'grave: Handlers past their time hold 1 of 64 places of subscriber search of instance A',
+      'grave: Handlers past their time-out hold 1 of 64 places of subscriber search of instance A',
       () => ({ held: [{ ...held, since: ago(720_000) }], instance: 'A' }),
     ],
   ] as const)('says, when %s: %s', (_what, expected, more) => {
@@ -273,7 +273,7 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).toMatch(/^✕ An event has been ready for 10 min/);
     ahead.ms = 720_000;
     expect(await overview(inspected)).toMatch(
-      /^✕ Handlers past their time hold 2 of 2 places of instance \S+: media_available of site jsPxIVHl \(2\), the first for 12 min They ignore ctx.signal: only a restart/,
+      /^✕ Handlers past their time-out hold 2 of 2 places of instance \S+: media_available of site jsPxIVHl \(2\), the first for 12 min They ignore ctx.signal: only a restart/,
     );
     expect(await overview(inspected)).not.toContain('no handler has started');
     expect((await fetch(`${inspected.service.url}/readyz`)).status).toBe(200);

@@ -84,12 +84,12 @@ onEachEngine('what is said of the processes', (stage) => {
     const id = await lost('a', 'media:culprit');
     await lost('a', 'media:bystander');
     const [restarts] = await told(again(4));
-    expect(restarts).toContain(`it had at work: ${id} (media_available, site site1) `);
+    expect(restarts).toContain(`it was handling: ${id} (media_available, site site1) `);
     expect(restarts).toContain(`events dismiss --id ${id}`);
     await recorded(stage.store, notified('media:blocks'));
     await polled(stage.store, { owner: 'c' });
     const [away] = await told(`${TWO}, c 7200 40`);
-    expect(away).toMatch(/ago; it had at work: .*site1\) .* blocks the event loop looks like this/);
+    expect(away).toMatch(/ago; it was handling: .*site1\) .* blocks the event loop looks like this/);
   });
 
   test('says which places an instance holds, and not which ones an earlier life of its name did', async () => {

@@ -109,5 +109,5 @@ test('a start is refused in one line, when its port is taken, with 1', async () 
   });
   holder.close();
   expect(run.code).toBe(1);
-  expect(refusalIn(run)).toMatch(/^cannot listen on 127\.0\.0\.1:\d+: .*; set HOST and PORT$/);
+  expect(refusalIn(run)).toMatch(/^cannot listen on 127\.0\.0\.1:\d+: .*; change HOST and PORT$/);
 });

@@ -90,7 +90,7 @@ function heldPlaces(known: Known): Sentence[] {
     return {
       fault: 'held_places',
       of,
-      text: `Handlers past their time hold ${which}${ofNamed(subscriber)} of instance ${on}: ${listed(told)}, the first for ${longest}`,
+      text: `Handlers past their time-out hold ${which}${ofNamed(subscriber)} of instance ${on}: ${listed(told)}, the first for ${longest}`,
       advice:
         'They ignore ctx.signal: only a restart of the process frees the places. Events are recorded meanwhile, and handled afterwards. ' +
         'Correct the handlers: pass ctx.signal on, and give every call a time-out.',

@@ -106,7 +106,7 @@ function atWork(ended: readonly Instance[], { work }: Known): readonly [string, 
   const alike = [...Map.groupBy(oftenest, ({ kind, siteId }) => `${kind} ${siteId}`).values()];
   const lost = alike.toSorted((one, other) => other.length - one.length).flat();
   const told = listed(lost.map(({ id, kind, siteId }) => `${id} (${kind}${siteId && `, site ${siteId}`})`));
-  return [told && `; it had at work: ${told}`, lost[0]?.id];
+  return [told && `; it was handling: ${told}`, lost[0]?.id];
 }
 
 const mending = (id: string) =>

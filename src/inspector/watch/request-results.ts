@@ -3,7 +3,7 @@ import type { Answered } from '../../observer.ts';
 
 /** Advice for the operator about each rejection: a request that was refused for what it was. */
 const ADVICE = {
-  no_token: 'Not from the provider, or a proxy in between drops the Authorization header: let it through.',
+  no_token: 'Not from the provider, or a proxy drops the Authorization header: let the proxy pass it on.',
   no_secret: 'This webhook has no stored secret: npx hookkit webhooks import --id ID --secret-file FILE.',
   malformed_token: 'Not a JWT, as "Authorization: Bearer TOKEN" should have: does a proxy rewrite it?',
   not_hs256: 'Signed in a way that the provider never uses. If one address repeats it, block that address.',
