@@ -121,8 +121,8 @@ function checkNode(): Finding {
 
 function checkOpenFiles(wanted: number): Finding {
   const [most, connections] = [mostOpenFiles(), connectionsWithin(wanted)];
-  const advice = `so a server like it takes ${connections} connections, not ${wanted}: raise the limit (ulimit -n, LimitNOFILE)`;
-  return judged('open files', `this process may open ${most}; MAX_CONNECTIONS is ${wanted}`, [
+  const advice = `so a server with this limit takes ${connections} connections, not ${wanted}: raise the limit (ulimit -n, LimitNOFILE)`;
+  return judged('open files', `this process may open ${most} files; MAX_CONNECTIONS is ${wanted}`, [
     [connections < wanted, 'warn', advice],
   ]);
 }

@@ -45,7 +45,7 @@ const ADVICE: Readonly<Record<number, string>> = {
 function growingPause({ signal, say }: Patience) {
   let ms = FIRST_PAUSE_MS;
   return async (why: string): Promise<void> => {
-    say(`${visibleLine(why)}; again in ${ms / 1000} s`);
+    say(`${visibleLine(why)}; trying again in ${ms / 1000} s`);
     await pauseUntilAborted(systemClock, ms, signal);
     ms = Math.min(2 * ms, LONGEST_PAUSE_MS);
   };
@@ -131,7 +131,7 @@ export async function deliver(
   const { client, keys, signal } = delivering;
   const key = keys.keyFor(webhookId);
   if (!key) {
-    const why = `no secret signs for webhook ${visibleLine(webhookId)}`;
+    const why = `there is no secret to sign with for webhook ${visibleLine(webhookId)}`;
     throw new KitError(
       'REPLAY_FAILED',
       `${why}: give --secret-file, or set the WEBHOOK_SECRET of that receiver here`,

@@ -207,7 +207,7 @@ export interface Expectation {
 export function checkEnds(ends: Ends, { expect, failOn = 'dead' }: Expectation): void {
   const open = (ends.get('pending') ?? 0) + (ends.get('running') ?? 0);
   if (open > 0)
-    throw new KitError('REPLAY_FAILED', `${plural(open, 'event')} had not ended when the time was over`);
+    throw new KitError('REPLAY_FAILED', `${plural(open, 'event')} had not ended in time: raise --timeout`);
   const others = [...ends].reduce((sum, [status, count]) => (status === expect ? sum : sum + count), 0);
   if (expect !== undefined && others > 0)
     throw new KitError('REPLAY_FAILED', `${plural(others, 'event')} did not end as ${expect}`);

@@ -99,7 +99,7 @@ function problemOf(answer: PostResult, fault: Fault | undefined): string | undef
   if (status === undefined) {
     const mayCutOff = fault === 'truncated' || fault === 'slow';
     const isCutOff = mayCutOff && answer.type === 'unanswered' && answer.error !== 'ECONNREFUSED';
-    return isCutOff ? undefined : 'there was no answer';
+    return isCutOff ? undefined : 'the receiver gave no answer: is --to right?';
   }
   if (fault === undefined) return status === 200 ? undefined : 'the receiver did not take the notification';
   if (status < 400)

@@ -79,7 +79,7 @@ test('sends again what is not taken before the next, and a Ctrl-C keeps the curs
   await record(inspected, 'a', 'b', 'c');
   const args = ['--to', url, '--after', 'start', '--cursor-file', fileOf('cursor')];
   const refused = listen(inspected.url, ...args);
-  await refused.says('not taken: 503; again in 2 s');
+  await refused.says('not taken: 503; trying again in 2 s');
   refused.kill('SIGINT');
   expect(await refused.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^.*media:a .*\n$/) });
   status = 200;
@@ -100,7 +100,7 @@ test('says that there is no connection, tries again, and goes on where it was', 
   await record(again, 'b');
   const { code, stdout, stderr } = await listening.ended;
   expect([code, stdout.match(/media:\w/g)]).toEqual([0, ['media:a', 'media:b']]);
-  expect(stderr.match(/no connection to .*ECONNREFUSED.*; again in 1 s/g)?.length).toBeGreaterThanOrEqual(1);
+  expect(stderr.match(/no connection to .*ECONNREFUSED.*; trying again in 1 s/g)?.length).toBeGreaterThanOrEqual(1);
 });
 
 /** Listens to a server that answers as it likes. */
@@ -135,7 +135,7 @@ test('ends with 1, when the token or the cursor is refused, or no secret signs, 
   for (const [run, why] of [
     [refused, /answered 401 \(.*ADMIN_TOKEN.*: give its ADMIN_READ_TOKEN in --token-file/],
     [foreign, /^[^\n]*answered 410 \(.*after=\S+ goes on\)/],
-    [unsigned, /no secret signs for webhook webhook-1/],
+    [unsigned, /there is no secret to sign with for webhook webhook-1/],
   ] as const) {
     expect(await run.ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(why) });
     expect(run.said()).not.toMatch(/a-wrong|those-who/);
