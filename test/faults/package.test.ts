@@ -136,6 +136,10 @@ withPackages('the package holds what runs, and the clone is as it was, after a p
   expect(['dist', 'package.json.clone'].filter((name) => existsSync(join(project, name)))).toEqual([]);
 });
 
+withPackages('publint has nothing to say of the package, not even a suggestion', () => {
+  expect(mustRunIn(root, `npx publint run --strict ${tarball}`)).toMatch(/\nAll good!\n$/);
+});
+
 withPackages('init writes an app there, with any Node of the system, and its tests pass', async () => {
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
   const said = mustRunIn(app, 'npx hookkit init');
