@@ -6,7 +6,7 @@ import { findingsOf } from '../../base/finding.ts';
 import { columnOf, type Db, memberOf, one, type Params, postgres, rowOf } from '../dialect.ts';
 import type { Checks, DatabaseSize, Engine, Flaw, Raw, StoreOptions, StoreSettings } from '../engine.ts';
 import { judged, unavailable, unusable } from '../engine.ts';
-import { type Operate, operationsOf } from '../operations.ts';
+import { type Operate, operationsOf } from '../event-store.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, direct, isConflict, isTrouble, nameOf, reasonOf, Servers } from './servers.ts';
 
