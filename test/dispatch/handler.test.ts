@@ -114,26 +114,6 @@ test.each<[string, unknown]>([
   }
 });
 
-test('only what changed is stored, in the end, and nothing can be changed after it', () => {
-  const before = [
-    { name: 'a', value: '1' },
-    { name: 'b', value: '2' },
-    { name: '__proto__', value: '3' },
-  ];
-  const { state, end } = runStateOf({ resource: RESOURCE, state: before, reminders: [] }, systemClock);
-  state.set('a', 7);
-  state.set('a', 1);
-  state.delete('b');
-  state.set('c', null);
-  expect(state.get('__proto__')).toBe(3);
-  expect(end().state).toEqual([
-    { name: 'b', value: null },
-    { name: 'c', value: 'null' },
-  ]);
-  expect(() => state.set('a', 2)).toThrow(/the handler has ended/);
-  expect(() => state.delete('a')).toThrow(/the handler has ended/);
-});
-
 test.each(['', 'x'.repeat(201), 42, undefined, '\ud800', 'a\0b'])('the name %j is refused', (name) => {
   const { state } = runStateOf({ resource: RESOURCE, state: [], reminders: [] }, systemClock);
   const given = name as string;

@@ -1,9 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { tokenOf } from '../support/hs256.ts';
-import { bodyOf, SECRET } from '../support/notifications.ts';
-import { postText } from '../support/raw-http.ts';
+import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 
 /** Handlers that are done at once, so that what is measured is the service. */
@@ -19,56 +16,23 @@ export function rssOf({ child }: ServiceProcess): number {
   return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', `${child.pid}`])) / 1024);
 }
 
-let next = 0;
+let sent = 0;
 
-/** The text of a request with a notification, each of them new, on a connection that stays open. */
-function nextRequest(): string {
-  const body = bodyOf(next++);
-  const headers = [`Authorization: Bearer ${tokenOf(body, SECRET)}`, `Content-Length: ${body.length}`];
-  return postText('/webhooks/media', headers, body, 'keep-alive');
-}
-
-/** Sends genuine notifications. @returns how often each status was answered, and the ids of what was acknowledged */
+/** Sends notifications, each of them new. @returns how often each status was answered, and the ids of what was acknowledged */
 export async function genuineLoad(
   url: string,
   load: { readonly requests: number; readonly connections: number },
 ) {
   const statuses: Record<string, number> = {};
   const ids: string[] = [];
-  const client = () =>
-    sendInTurn(url, load.requests / load.connections, (status, body) => {
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      const { id }: { readonly id?: string } = JSON.parse(body);
+  const client = async () => {
+    for (let left = load.requests / load.connections; left > 0; left--) {
+      const answer = await deliver(url, bodyOf(sent++));
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+      const { id } = (await answer.json()) as { readonly id?: string };
       if (id !== undefined) ids.push(id);
-    });
+    }
+  };
   await Promise.all(Array.from({ length: load.connections }, client));
   return { statuses, ids };
-}
-
-/** Sends so many over one connection, each once the one before is answered; resolves when the connection is closed after the last. */
-function sendInTurn(
-  url: string,
-  requests: number,
-  answered: (status: string, body: string) => void,
-): Promise<void> {
-  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' }).setEncoding('latin1');
-  let left = requests;
-  const sendNext = () => {
-    if (left-- > 0) socket.write(nextRequest());
-    else socket.end();
-  };
-  let received = '';
-  socket.on('data', (chunk) => {
-    received += chunk;
-    const [, status, body = ''] = /^HTTP\/1\.1 (\d{3}) .*?\r\n\r\n(\{.*\})$/s.exec(received) ?? [];
-    if (status === undefined) return;
-    received = '';
-    answered(status, body);
-    sendNext();
-  });
-  sendNext();
-  return new Promise((resolve, reject) => {
-    socket.on('error', reject);
-    socket.on('close', () => resolve());
-  });
 }

@@ -14,24 +14,23 @@ import { Receivers } from './receivers.ts';
 const ROUNDS = size({ small: 1, full: 3 });
 const now = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Texts of the store's files, each of which stands there once, and what the next version has in its place. */
+/** Texts of schema.ts, each of which stands there once, and what the next version has in its place. */
 const META = 'CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,';
 const CHANGES = [
-  ['schema.ts', 'export const VERSION = 1;', 'export const VERSION = 2;'],
-  ['schema.ts', META, `${META}\n  () => 'ALTER TABLE attempts ADD COLUMN version text',`],
-  ['queue/settle.ts', 'attempt, instance, started_at', 'attempt, instance, version, started_at'],
-  ['queue/settle.ts', 'owner}, ', "owner}, 'next', "],
+  ['export const VERSION = 1;', 'export const VERSION = 2;'],
+  [META, `${META}\n  () => 'ALTER TABLE attempts ADD COLUMN version text',`],
 ] as const;
 
-/** A copy of the program with a later schema, which has a column more: it writes that. */
+/** A copy of the program with a later schema, which has a column more. */
 function copyNextVersion(): string {
   const copy = copyProgram(['test/faults/handlers']);
-  for (const [file, now, next] of CHANGES) {
-    const path = join(copy, 'src/store', file);
-    const [before, after, ...others] = readFileSync(path, 'utf8').split(now);
-    expect([file, typeof after, others]).toEqual([file, 'string', []]);
-    writeFileSync(path, `${before}${next}${after}`);
+  const path = join(copy, 'src/store/schema.ts');
+  let text = readFileSync(path, 'utf8');
+  for (const [now, next] of CHANGES) {
+    expect(text.split(now)).toHaveLength(2);
+    text = text.replace(now, () => next);
   }
+  writeFileSync(path, text);
   return copy;
 }
 
@@ -84,16 +83,6 @@ describeWithPostgres('three receivers that are replaced by the next version, one
       expect(kinds).toEqual([
         { outcome: 'elsewhere', instance: 'now' },
         { outcome: 'handled', instance: 'next' },
-      ]);
-
-      // What each version wrote: the next one its column, the former one not. The record of a lost start is
-      // of the process that took over.
-      const byInstance = await receivers.events<{ instance: string; version?: string }>(
-        "SELECT DISTINCT instance, version FROM hookkit.attempts WHERE outcome <> 'lost' ORDER BY instance",
-      );
-      expect(byInstance).toEqual([
-        ...['next-0', 'next-1', 'next-2', 'next-3'].map((instance) => ({ instance, version: 'next' })),
-        ...['now-0', 'now-1', 'now-2'].map((instance) => ({ instance })),
       ]);
     },
   );

@@ -55,7 +55,7 @@ onPostgres('two transactions', (stage) => {
     expect(await claimed(a.store, 'media:one')).toHaveLength(1);
   });
 
-  test('settle changes nothing, when another process recovers the lease while it waits', async () => {
+  test('settle changes nothing, when another process recovers the lease while it waits, or has taken the event over', async () => {
     await recorded(a.store, notified());
     const claim = await claimedOne(a.store, 'media:one');
     await stage.pass(LEASE_MS + 1);
@@ -67,6 +67,9 @@ onPostgres('two transactions', (stage) => {
     expect(await settling.result).toEqual({ isHeld: false, hasMore: false });
     expect(await statusOf(a.store, claim.id)).toBe('pending');
     expect(await a.store.queue.state({ resource: 'media:one' })).toEqual([]);
+    await claimedOne(b.store, 'media:one');
+    expect(await a.store.queue.settle(claim, HANDLED)).toEqual({ isHeld: false, hasMore: false });
+    expect(await statusOf(a.store, claim.id)).toBe('running');
   });
 
   test('a step is not stored, when another process recovers the lease while it waits', async () => {

@@ -3,10 +3,10 @@ import type { Refusals, Report, Settlement } from '../../src/store/event-store.t
 import { present } from '../support/only.ts';
 import {
   claimedOne,
-  crashed,
   FAILED,
   HANDLED,
   LEASE_MS,
+  MOST,
   NOON,
   notified,
   polled,
@@ -40,30 +40,13 @@ onEachEngine('dismissing', (stage) => {
         lastError: 'not needed',
         nextAttemptAt: undefined,
       });
+    expect(await store.queue.dismiss({ status: 'handled' }, 'no')).toEqual({ events: 0, running: 0 });
     expect(await statusOf(store, done?.id ?? '')).toBe('handled');
     expect(await store.queue.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
     expect(await statusOf(store, runs?.id ?? '')).toBe('handled');
     expect(await polled(store)).toEqual([]);
     expect(await stage.sql('SELECT resource FROM lanes')).toEqual([]);
     expect(await store.reports.overview()).toMatchObject({ pending: 0, dead: 0, oldestPendingAt: undefined });
-  });
-
-  test('takes only what the filter means, and a replay takes it up again, and retention empties it', async () => {
-    const { store, clock } = stage;
-    const [one, other] = await recorded(store, notified('media:one'), notified('media:other'));
-    await store.queue.settle(await claimedOne(store, 'media:one'), dead('no'));
-    await store.queue.settle(await claimedOne(store, 'media:other'), dead('no'));
-    await recorded(store, notified('media:done'));
-    const done = await claimedOne(store, 'media:done');
-    await store.queue.settle(done, HANDLED);
-    expect(await store.queue.dismiss({ status: 'handled' }, 'r')).toEqual({ events: 0, running: 0 });
-    expect(await statusOf(store, done.id)).toBe('handled');
-    expect(await store.queue.dismiss({ ids: [one?.id ?? ''] }, 'r')).toMatchObject({ events: 1 });
-    expect(await statusOf(store, other?.id ?? '')).toBe('dead');
-    await store.queue.replay({ resource: 'media:one' });
-    await store.queue.settle(await claimedOne(store, 'media:one'), dead('again'));
-    await store.queue.dismiss({}, 'r');
-    expect(await store.queue.prune({ before: clock.now() + HOUR_MS, limit: 10 })).toBe(3);
   });
 
   test('by the removal of a subscriber ends also what its last process ran when that crashed', async () => {
@@ -230,7 +213,9 @@ onEachEngine('an event that waits', (stage) => {
     };
     await recorded(store, notified('media:suspect'));
     for (let crashes = 0; crashes < 2; crashes++) {
-      await crashed(stage, 'media:suspect');
+      await claimedOne(store, 'media:suspect');
+      await stage.pass(LEASE_MS + 1);
+      await store.queue.recover(MOST);
       await store.queue.wake();
     }
     const others = Object.keys(ends).filter((name) => name !== 'media:suspect');
@@ -260,17 +245,6 @@ onEachEngine('an event that waits', (stage) => {
 });
 
 onEachEngine('replay', (stage) => {
-  test('leaves an event out that a handler runs, and says how many', async () => {
-    const { store } = stage;
-    await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED);
-    const claim = await claimedOne(store, 'media:one');
-    expect(await store.queue.replay({ resource: 'media:one' })).toEqual({ events: 1, running: 1 });
-    expect(await polled(store)).toEqual([]);
-    expect(await store.queue.settle(claim, HANDLED)).toEqual({ isHeld: true, hasMore: true });
-    expect(await store.queue.event({ id: claim.id })).toMatchObject({ status: 'handled', replays: 0 });
-  });
-
   test('holds all events until the last is reset, then releases them in the order of their times', async () => {
     const { store } = stage;
     const list = Array.from({ length: 520 }, (_, n) => notified('media:one', 1000 - n));

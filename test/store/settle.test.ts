@@ -1,42 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
-import {
-  claimed,
-  claimedOne,
-  crashed,
-  FAILED,
-  HANDLED,
-  LEASE_MS,
-  notified,
-  OTHER,
-  polled,
-  recorded,
-  statusOf,
-} from './desk.ts';
+import { claimed, claimedOne, FAILED, HANDLED, notified, polled, recorded } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 onEachEngine('settle', (stage) => {
-  test('changes nothing, when another process took the event over, and tells its owner', async () => {
-    const { store } = stage;
-    await recorded(store, notified());
-    const lost = await claimedOne(store, 'media:one');
-    await stage.pass(LEASE_MS + 1);
-    await store.queue.recover({ held: [], maxAttempts: 40 });
-    const [held] = await polled(store, { owner: OTHER });
-    const state = [{ name: 'k', value: '1' }];
-    expect(await store.queue.settle(lost, { ...HANDLED, state })).toEqual({ isHeld: false, hasMore: false });
-    expect(await store.queue.saveStep({ ...lost, ...{ name: 'step', result: '1' } })).toBeUndefined();
-    expect(await store.queue.step({ ...lost, name: 'step' })).toEqual({ isHeld: false, done: undefined });
-    expect(held && (await store.queue.step({ ...held, name: 'step' }))).toEqual({
-      isHeld: true,
-      done: undefined,
-    });
-    expect(await store.queue.renew({ list: [lost], leaseMs: LEASE_MS })).toEqual([]);
-    expect(await statusOf(store, lost.id)).toBe('running');
-    expect(await store.queue.state({ resource: 'media:one' })).toEqual([]);
-    expect(await store.queue.attempts({ id: lost.id })).toMatchObject([{ outcome: 'lost' }]);
-  });
-
   test('refuses one settlement that no column takes, and stores those that came with it', async () => {
     const { store } = stage;
     await recorded(store, ...['a', 'b', 'c'].map((n) => notified(`media:${n}`)));
@@ -79,41 +46,6 @@ onEachEngine('state', (stage) => {
   });
 });
 
-onEachEngine('a step', (stage) => {
-  test('is stored once, under the lease, and its first result stays', async () => {
-    const { store } = stage;
-    await recorded(store, notified());
-    const claim = await claimedOne(store, 'media:one');
-    expect(await store.queue.step({ ...claim, name: 'mail' })).toEqual({ isHeld: true, done: undefined });
-    expect(await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '{"sent":1}' } })).toEqual({
-      result: '{"sent":1}',
-    });
-    expect(await store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '2' } })).toEqual({
-      result: '{"sent":1}',
-    });
-    expect(await store.queue.saveStep({ ...claim, ...{ name: 'nothing', result: undefined } })).toMatchObject(
-      {},
-    );
-    expect((await store.queue.steps({ id: claim.id })).map(({ name }) => name)).toEqual(['mail', 'nothing']);
-  });
-});
-
-onEachEngine('recover', (stage) => {
-  test('gives an event up that was lost five times, whatever attempts it has left, until it is replayed', async () => {
-    const { store } = stage;
-    const [one] = await recorded(store, notified());
-    for (let crash = 1; crash <= 5; crash++) {
-      await crashed(stage, 'media:one');
-      expect(await statusOf(store, one?.id ?? '')).toBe(crash < 5 ? 'pending' : 'dead');
-      await store.queue.wake();
-    }
-    expect(await store.queue.attempts({ id: one?.id ?? '' })).toHaveLength(5);
-    await store.queue.replay({});
-    await crashed(stage, 'media:one');
-    expect(await store.queue.event({ id: one?.id ?? '' })).toMatchObject({ status: 'pending', attempts: 1 });
-  });
-});
-
 onEachEngine('sweep', (stage) => {
   test('opens a lane for whatever is ready and has none, in steps, and for nothing else', async () => {
     const { store } = stage;
@@ -135,30 +67,6 @@ const live = async (store: EventStore) =>
   (await store.secrets.live()).map(({ webhookId, secret }) => [webhookId, secret]);
 
 onEachEngine('secrets', (stage) => {
-  test('are live side by side, oldest first, until they retire, and one that is stored again retires no more', async () => {
-    const { store, clock } = stage;
-    await store.secrets.add('webhook1', SECRET);
-    await stage.pass(10);
-    await store.secrets.add('webhook1', 'second');
-    await store.secrets.add('webhook2', SECRET);
-    await store.secrets.add('webhook1', SECRET);
-    expect(await live(store)).toEqual([
-      ['webhook1', SECRET],
-      ['webhook1', 'second'],
-      ['webhook2', SECRET],
-    ]);
-    await store.secrets.retire('webhook1', SECRET, clock.now() + 1000);
-    expect(await live(store)).toHaveLength(3);
-    await stage.pass(1001);
-    expect(await live(store)).toEqual([
-      ['webhook1', 'second'],
-      ['webhook2', SECRET],
-    ]);
-    expect(await store.secrets.all()).toHaveLength(3);
-    await store.secrets.add('webhook1', SECRET);
-    expect(await live(store)).toHaveLength(3);
-  });
-
   test('open only in their own row: one that was put in place of another opens nothing', async () => {
     const { store } = stage;
     await store.secrets.add('webhook1', SECRET);
