@@ -63,19 +63,6 @@ function watch(watched: EventStore) {
       isDead = true;
     },
     intercept: (method: Method, first: Before) => void before.set(method, first),
-    /** Calls of a method hang until the returned function is called. */
-    hold(method: Method): () => void {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      before.set(method, async () => {
-        underWay--; // nobody is to wait for it
-        await promise;
-        underWay++;
-      });
-      return () => {
-        before.delete(method);
-        resolve();
-      };
-    },
   };
 }
 

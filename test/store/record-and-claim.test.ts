@@ -4,26 +4,6 @@ import { claimed, claimedOne, FAILED, HANDLED, notified, polled, recorded } from
 import { onEachEngine } from './stages.ts';
 
 onEachEngine('record', (stage) => {
-  test('accepts one of several that come with the same id, whichever process gets them, and counts all', async () => {
-    const { store, clock } = stage;
-    const one = notified();
-    const other = await stage.another();
-    const answers = await Promise.all([
-      ...Array.from({ length: 5 }, () => store.queue.record(one)),
-      ...Array.from({ length: 5 }, () => other.queue.record(one)),
-    ]);
-    expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
-    await stage.pass(5000);
-    const late = await other.queue.record({ ...one, webhookId: 'webhook2' });
-    expect(late).toEqual({ status: 'duplicate', id: one.id });
-    const times = { receivedAt: clock.now() - 5000, lastDeliveryAt: clock.now() };
-    expect(await store.queue.event({ id: one.id })).toMatchObject({
-      deliveries: 11,
-      webhookId: 'webhook1',
-      ...times,
-    });
-  });
-
   test('takes a text with NUL and half surrogate pairs, finds it by that, and loses none that come with it', async () => {
     const odd = notified('media:odd', 0, {
       body: 'nul \0 half \ud800 end',
