@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Refusals, Report, Settlement } from '../../src/store/event-store.ts';
+import type { EventStore, Refusals, Report, Settlement } from '../../src/store/event-store.ts';
 import { present } from '../support/only.ts';
 import {
   claimedOne,
@@ -338,5 +338,53 @@ onEachEngine('prune', (stage) => {
       status: 'duplicate',
     });
     expect(await store.queue.replay({})).toMatchObject({ events: 2 });
+  });
+});
+
+onEachEngine('state', (stage) => {
+  test('of all media or channels comes in stretches, in order, each value once', async () => {
+    const { store } = stage;
+    const names = Array.from({ length: 3 }, (_, n) => `media:${n}`);
+    await recorded(store, ...names.map((name) => notified(name)), notified('channel:x'));
+    const many = Array.from({ length: 250 }, (_, n) => ({
+      name: `n${String(n).padStart(3, '0')}`,
+      value: String(n),
+    }));
+    for (const claim of await polled(store)) await store.queue.settle(claim, { ...HANDLED, state: many });
+    const first = await store.queue.states({ of: 'media' });
+    const second = await store.queue.states({ of: 'media', after: first.at(-1) });
+    const found = [...first, ...second].map((one) => `${one.resource} ${one.name}`);
+    expect(found).toEqual(names.flatMap((resource) => many.map(({ name }) => `${resource} ${name}`)));
+    expect([first.length, second.length]).toEqual([500, 250]);
+    expect(await store.queue.states({ of: 'media', after: second.at(-1) })).toEqual([]);
+    expect((await store.queue.states({ of: 'channel' }))[7]).toEqual({
+      resource: 'channel:x',
+      name: 'n007',
+      value: '7',
+    });
+  });
+});
+
+const SECRET = 'a-secret-that-nobody-else-may-read';
+
+const live = async (store: EventStore) =>
+  (await store.secrets.live()).map(({ webhookId, secret }) => [webhookId, secret]);
+
+onEachEngine('secrets', (stage) => {
+  test('open only in their own row: one that was put in place of another opens nothing', async () => {
+    const { store } = stage;
+    await store.secrets.add('webhook1', SECRET);
+    await store.secrets.add('webhook2', 'of-somebody-else');
+    await stage.sql(
+      "UPDATE secrets SET sealed = (SELECT s.sealed FROM secrets s WHERE s.webhook_id = 'webhook2') WHERE webhook_id = 'webhook1'",
+    );
+    expect(await live(store)).toEqual([['webhook2', 'of-somebody-else']]);
+    await stage.sql("UPDATE secrets SET webhook_id = 'webhook3' WHERE webhook_id = 'webhook2'");
+    expect(await live(store)).toEqual([]);
+    await stage.sql("UPDATE secrets SET webhook_id = 'webhook2' WHERE webhook_id = 'webhook3'");
+    expect(await live(store)).toHaveLength(1);
+    await store.secrets.retire('webhook2', 'of-somebody-else', 1);
+    await stage.sql('UPDATE secrets SET retire_at = NULL');
+    expect(await live(store)).toEqual([]);
   });
 });

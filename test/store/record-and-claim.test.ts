@@ -114,7 +114,7 @@ onEachEngine('claim', (stage) => {
     ]);
   });
 
-  test('decides with the first start whether an event is late: it does not become so while it waits for a retry', async () => {
+  test('decides with the first start whether an event is late: not by what is handled while it waits for a retry, but by what is replayed', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 3));
     await store.queue.settle(await claimedOne(store, 'media:one'), FAILED);
@@ -122,6 +122,45 @@ onEachEngine('claim', (stage) => {
     await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED);
     await stage.pass(2000);
     await store.queue.wake();
-    expect(await claimedOne(store, 'media:one')).toMatchObject({ late: false, starts: 2 });
+    const again = await claimedOne(store, 'media:one');
+    expect(again).toMatchObject({ late: false, starts: 2 });
+    await store.queue.settle(again, HANDLED);
+    await store.queue.replay({ status: 'handled' });
+    await recorded(store, notified('media:one', 2));
+    expect(await claimedOne(store, 'media:one')).toMatchObject({ replays: 0, late: true });
+  });
+});
+
+onEachEngine('settle', (stage) => {
+  test('refuses one settlement that no column takes, and stores those that came with it', async () => {
+    const { store } = stage;
+    await recorded(store, ...['a', 'b', 'c'].map((n) => notified(`media:${n}`)));
+    const claims = await claimed(store, 'media:a', 'media:b', 'media:c');
+    const ends = claims.map((claim) =>
+      store.queue.settle(
+        claim,
+        claim.resource === 'media:b' ? { ...HANDLED, status: null as never } : HANDLED,
+      ),
+    );
+    const answers = await Promise.allSettled(ends);
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await store.queue.count({ status: 'handled' })).toBe(2);
+    const starts = await stage.sql('SELECT starts FROM events ORDER BY resource');
+    expect(starts).toEqual([{ starts: 1 }, { starts: 0 }, { starts: 1 }]); // what failed together was undone
+  });
+});
+
+onEachEngine('sweep', (stage) => {
+  test('opens a lane for whatever is ready and has none, in steps, and for nothing else', async () => {
+    const { store } = stage;
+    const names = Array.from({ length: 1100 }, (_, n) => `media:${n}`);
+    await recorded(store, notified('media:waits'));
+    await store.queue.settle(await claimedOne(store, 'media:waits'), FAILED);
+    await Promise.all([...names, 'media:0', 'media:0'].map((name) => store.queue.record(notified(name))));
+    expect(await store.queue.sweep()).toBe(0);
+    await stage.sql("DELETE FROM lanes WHERE resource NOT LIKE '%7'");
+    expect(await store.queue.sweep()).toBe(990);
+    const lanes = await stage.sql<{ resource: string }>('SELECT resource FROM lanes');
+    expect(lanes.map(({ resource }) => resource).sort()).toEqual(names.sort());
   });
 });

@@ -36,7 +36,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       "if (database.inTransaction) db.all('ROLLBACK');",
       "if (database.inTransaction) db.all('COMMIT');",
     ],
-    noticedBy: 'test/store/settle.test.ts: refuses one settlement that no column takes',
+    noticedBy: 'test/store/record-and-claim.test.ts: refuses one settlement that no column takes',
   },
   'never lost: one bad request spoils no other, it is run again alone (8)': {
     change: ['if (batch.length > 1 && !isUnavailable(error)) {', 'if (batch.length === 0) {'],
@@ -164,7 +164,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       "JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);",
       "JSON.stringify(['webhook secret', fingerprint]);",
     ],
-    noticedBy: 'test/store/settle.test.ts: open only in their own row',
+    noticedBy: 'test/store/operators.test.ts: open only in their own row',
   },
   'nothing unverified: rekey leaves nothing that the former key opens': {
     change: ['await engine.compact();', ''],
@@ -209,7 +209,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'at least once: ready events without a lane get one (3)': {
     change: ['await open(db, strays, step.subscriber);', ''],
-    noticedBy: 'test/store/settle.test.ts: opens a lane for whatever is ready and has none',
+    noticedBy: 'test/store/record-and-claim.test.ts: opens a lane for whatever is ready and has none',
   },
   'at least once: a wait that is over is woken': {
     change: [`next_at <= \${d.now} AND crashes < 2`, `next_at > \${d.now} AND crashes < 2`],
@@ -328,7 +328,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: late goes by handled_at, which a replay does not clear (12)': {
     change: ['AND o.handled_at IS NOT NULL AND', "AND o.status = 'handled' AND"],
-    noticedBy: 'test/store/model.test.ts',
+    noticedBy: 'test/store/record-and-claim.test.ts: decides with the first start',
   },
   'poison: an event that was lost to five crashes is dead (10)': {
     change: ['const MOST_CRASHES = 5;', 'const MOST_CRASHES = 500;'],
