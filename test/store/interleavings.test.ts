@@ -56,10 +56,7 @@ onPostgres('two transactions', (stage) => {
   });
 
   test('settle changes nothing, when another process recovers the lease while it waits, or has taken the event over', async () => {
-    await recorded(a.store, notified());
-    const claim = await claimedOne(a.store, 'media:one');
-    await stage.pass(LEASE_MS + 1);
-    const commit = await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST));
+    const { claim, commit } = await recovering();
     const settling = await a.waits((store) =>
       store.queue.settle(claim, { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
     );
@@ -73,10 +70,7 @@ onPostgres('two transactions', (stage) => {
   });
 
   test('a step is not stored, when another process recovers the lease while it waits', async () => {
-    await recorded(a.store, notified());
-    const claim = await claimedOne(a.store, 'media:one');
-    await stage.pass(LEASE_MS + 1);
-    const commit = await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST));
+    const { claim, commit } = await recovering();
     const saving = await a.waits((store) =>
       store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '1' } }),
     );
@@ -302,6 +296,14 @@ onPostgres('two transactions', (stage) => {
       expect(a.texts.slice(sent).filter((text) => text.endsWith('COMMIT'))).toHaveLength(1);
     },
   );
+
+  /** A lease that ran out, which another process recovers with its next commit. */
+  async function recovering() {
+    await recorded(a.store, notified());
+    const claim = await claimedOne(a.store, 'media:one');
+    await stage.pass(LEASE_MS + 1);
+    return { claim, commit: await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST)) };
+  }
 
   async function store0Fails(): Promise<void> {
     await a.store.queue.settle(await claimedOne(a.store, 'media:one'), FAILED);
