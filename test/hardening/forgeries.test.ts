@@ -101,6 +101,7 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     claiming('with an added iat', within('"iat":1700000000')),
     claiming('with an added null', within('"note":null')),
     claiming('with a member less', changed({ site_id: undefined })),
+    claiming('with a value in another case', changed({ media_id: 'uuhbhm6c' })),
     claiming('with a number for a text', changed({ note: 1 }), changed({ note: '1' })),
     claiming('with an object for a list', changed({ note: { 0: 'x' } }), changed({ note: ['x'] })),
     claiming('with a composed letter', changed({ note: '\u00e9' }), changed({ note: 'e\u0301' })),
