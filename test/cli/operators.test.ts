@@ -9,15 +9,12 @@ import {
   writeSync,
 } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import type { StateChange } from '../../src/store/event-store.ts';
-import { claims, HANDLED } from '../support/claiming.ts';
 import { testOfFiles } from '../support/engine.ts';
 import { deskForEachTest, ndjson } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
-import { present } from '../support/only.ts';
-import { type CliOptions, callCli } from '../support/run-cli.ts';
+import { callCli } from '../support/run-cli.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -133,41 +130,4 @@ testOfFiles('status says that the key file is gone, with 1, until it is back', a
   ]);
   renameSync(copy, key);
   expect(await cli('status')).toMatchObject({ code: 0 });
-});
-
-const run = (args: readonly string[], options: CliOptions = {}) =>
-  callCli(args, { ...options, env: { ...desk().env, ...options.env } });
-
-/** Records an event of a media whose handler left this state. */
-async function leave(state: readonly StateChange[], media_id = 'UUhbHm6C'): Promise<string> {
-  const store = await desk().store();
-  const { id } = await store.queue.record(verified({ media_id }));
-  const claim = present((await claims(store)).find((one) => one.id === id));
-  await store.queue.settle(claim, { ...HANDLED, state });
-  return id;
-}
-
-const POSTS: readonly StateChange[] = [
-  { name: 'posts', value: '["a","b"]' },
-  { name: 'title', value: '"New"' },
-];
-
-test('state show prints a state by name, as a table and as JSON, and state delete deletes it as a whole, and no other', async () => {
-  await leave(POSTS);
-  await leave(POSTS, 'other');
-  const { code, stdout } = await run(['state', 'show', 'media:UUhbHm6C']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^posts +\["a","b"\]\ntitle +"New"\n$/m);
-  const shown = JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout);
-  expect(shown).toEqual({
-    resource: 'media:UUhbHm6C',
-    subscriber: '',
-    state: { posts: ['a', 'b'], title: 'New' },
-    reminders: [],
-  });
-  const deleted = await run(['state', 'delete', 'media:UUhbHm6C']);
-  expect(deleted).toMatchObject({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
-  const store = await desk().store();
-  expect(await store.queue.state({ resource: 'media:UUhbHm6C' })).toEqual([]);
-  expect(await store.queue.state({ resource: 'media:other' })).toHaveLength(2);
 });

@@ -228,15 +228,6 @@ test('nothing goes on, once it is stopped, and a stop tells of each crash and fa
   await expect(failure.stop()).rejects.toThrow('failNext: no handler has run since');
 });
 
-test.each([
-  [{}, 'what testReceiver is given must have either `handlers`, or an `app`'],
-  [{ handlers: { media_avaliable() {} } }, 'handlers: media_avaliable: handlers are functions'],
-  [{ handlers: {}, settings: { RETRY_MAX_ATTEMPT: '1' } }, 'there is no setting RETRY_MAX_ATTEMPT'],
-  [{ handlers: {}, settings: { LEASE_MS: 'long' } }, 'settings of testReceiver has 1 mistake'],
-])('options that are mistaken, %j, are refused', async (options, message) => {
-  await expect(testReceiver(options as KitOptions)).rejects.toThrow(message);
-});
-
 test('a misspelt kind, a member that the kind has not, and a wrong value are type errors', () => {
   const mistakes = async (kit: TestReceiver) => {
     // @ts-expect-error no such kind
@@ -350,12 +341,17 @@ test('timers and dates of start go by the time of the test, those of handlers do
 test.each([
   [{ settings: {} }, 'settings of testReceiver has 1 mistake:\n  SHOP_URL: is not set'],
   [{ settings: { ...settings, SHOP_SITE: '1' } }, 'there is no setting SHOP_SITE'],
+  [{ settings: { ...settings, LEASE_MS: 'long' } }, 'settings of testReceiver has 1 mistake'],
   [{ handlers: {} }, 'must have either `handlers`, or an `app`'],
+  [
+    { app: undefined, handlers: { media_avaliable() {} } },
+    'handlers: media_avaliable: handlers are functions',
+  ],
   [
     { app: defineApp({ start: () => Promise.reject(new Error('no shop')), handlers: {} }), settings: {} },
     'the start of the app failed: Error: no shop',
   ],
-])('what does not fit the app, %j, is refused', async (options, message) => {
+])('options that are mistaken, %j, are refused', async (options, message) => {
   const before = setTimeout;
   await expect(begin(options as Partial<KitOptions>)).rejects.toThrow(message);
   expect(setTimeout).toBe(before); // nothing of it is left
