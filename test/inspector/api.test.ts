@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { defineHandlers } from '../../src/dispatch/handler.ts';
 import { skip } from '../../src/dispatch/outcome.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
 import { HeldHandler } from '../support/held-handler.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { inspect } from '../support/inspected-service.ts';
 import { only } from '../support/only.ts';
 
-let inspected: Inspected;
-// biome-ignore lint/suspicious/noExplicitAny: the description is what is tested
-let description: any;
 const held = new HeldHandler();
 
 const handlers = defineHandlers({
@@ -26,28 +23,25 @@ const handlers = defineHandlers({
   channel_idle() {},
 });
 
-beforeAll(async () => {
-  inspected = await inspect(handlers);
-  const at = (second: number) => `2026-01-01T00:00:0${second}+00:00`;
-  for (const body of [
-    notification({ media_id: 'one', event_time: at(1) }),
-    notification({ media_id: 'one', event_time: at(1) }),
-    notification({ media_id: 'one', event: 'media_updated', event_time: at(2) }),
-    notification({ media_id: 'two', event: 'media_deleted', event_time: at(3) }),
-    notification({ media_id: undefined, channel_id: 'live1', event: 'channel_active', event_time: at(4) }),
-    notification({ media_id: undefined, channel_id: 'live2', event: 'channel_active', event_time: at(4) }),
-    notification({ media_id: undefined, channel_id: 'live2', event: 'channel_idle', event_time: at(5) }),
-  ]) {
-    expect((await inspected.deliver(body)).status).toBe(200);
-  }
-  await inspected.settled(); // so that the next one is late
-  const late = { media_id: undefined, channel_id: 'live1', event: 'channel_idle', event_time: at(3) };
-  expect((await inspected.deliver(notification(late))).status).toBe(200);
-  expect((await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret')).status).toBe(401);
-  await inspected.settled();
-  description = await inspected.api('/openapi.json');
-});
-afterAll(() => inspected.dispose());
+const inspected = await inspect(handlers);
+const at = (second: number) => `2026-01-01T00:00:0${second}+00:00`;
+for (const body of [
+  notification({ media_id: 'one', event_time: at(1) }),
+  notification({ media_id: 'one', event_time: at(1) }),
+  notification({ media_id: 'one', event: 'media_updated', event_time: at(2) }),
+  notification({ media_id: 'two', event: 'media_deleted', event_time: at(3) }),
+  notification({ media_id: undefined, channel_id: 'live1', event: 'channel_active', event_time: at(4) }),
+  notification({ media_id: undefined, channel_id: 'live2', event: 'channel_active', event_time: at(4) }),
+  notification({ media_id: undefined, channel_id: 'live2', event: 'channel_idle', event_time: at(5) }),
+]) {
+  expect((await inspected.deliver(body)).status).toBe(200);
+}
+await inspected.settled(); // so that the next one is late
+const late = { media_id: undefined, channel_id: 'live1', event: 'channel_idle', event_time: at(3) };
+expect((await inspected.deliver(notification(late))).status).toBe(200);
+expect((await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret')).status).toBe(401);
+await inspected.settled();
+const description = await inspected.api('/openapi.json');
 
 /** Asks, and checks the status of the answer. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { isOwnHost } from '../../src/inspector/admin-app.ts';
 import { guessesOf } from '../../src/inspector/guard/sign-in.ts';
-import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
+import { inspect, inspectedForEachTest } from '../support/inspected-service.ts';
 import { logLines } from '../support/log-lines.ts';
 
-let inspected: Inspected;
-beforeAll(async () => {
-  inspected = await inspect({}, { ADMIN_NAMES: 'admin.example' });
-});
-afterAll(() => inspected.dispose());
+const inspected = await inspect({}, { ADMIN_NAMES: 'admin.example' });
 
 describe('the Host of a request', () => {
   test.each(['evil.example', 'evil.example:3001', '127.0.0.1.evil.example', '10.0.0.1', '', 'a b', '[::2]'])(

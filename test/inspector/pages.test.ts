@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
 import { MockProvider } from '../../src/mock/index.ts';
@@ -260,7 +260,6 @@ describe('text of strangers that turns around, hides or is markup', () => {
     await inspected.settled();
     id = (await inspected.api('/events?kind=media_available')).events[0].id;
   });
-  afterAll(() => inspected.dispose());
 
   test.each('/ /problems /events /events/ID /refused /channels /webhooks /reminders /changes'.split(' '))(
     'is visible on %s, and means the same in its JSON',

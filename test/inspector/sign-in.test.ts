@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
 import { sessionsBy } from '../../src/inspector/guard/sign-in.ts';
 import { notification } from '../support/genuine.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { inspect } from '../support/inspected-service.ts';
 import { present } from '../support/only.ts';
 
 const TOKEN = 'the-admin-token-of-the-tests';
@@ -11,12 +11,11 @@ const READS = 'the-token-of-those-who-read';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const ROUTES = '/ /events /channels /api/stats /api/openapi.json /api/stream /metrics /no'.split(' ');
 
-let inspected: Inspected;
-beforeAll(async () => {
-  const tokens = { ADMIN_TOKEN: TOKEN, ADMIN_READ_TOKEN: READS };
-  inspected = await inspect({ media_available: () => fail('broken') }, { ...tokens, ADMIN_HOST: '0.0.0.0' });
-});
-afterAll(() => inspected.dispose());
+const tokens = { ADMIN_TOKEN: TOKEN, ADMIN_READ_TOKEN: READS };
+const inspected = await inspect(
+  { media_available: () => fail('broken') },
+  { ...tokens, ADMIN_HOST: '0.0.0.0' },
+);
 
 const signIn = (token: string, headers: Readonly<Record<string, string>> = {}) =>
   inspected.raw('/sign-in', {
