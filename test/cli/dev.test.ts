@@ -2,22 +2,16 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { present } from '../support/only.ts';
 import { startGroup } from '../support/process-group.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
 
 jest.setTimeout(180_000); // several starts of npm and Node on a busy machine
-let copy: string;
-let diary: string;
-
-beforeAll(() => {
-  copy = copyProgram();
-  diary = join(copy, 'diary');
-  writeFileSync(diary, '');
-});
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
+const copy = copyProgram();
+const diary = join(copy, 'diary');
+writeFileSync(diary, '');
 
 /** Runs a script of npm as a terminal does. */
 function run(

@@ -1,16 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { callCli, refusalIn, runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-let directory: string;
-beforeAll(async () => {
-  directory = await temporaryDirectory();
-  writeFileSync(join(directory, 'other.env'), '\uFEFFPORT=eighty\nLOG_LEVEL=loud\n');
-  writeFileSync(join(directory, 'throws.ts'), "throw new Error('broken at load');\n");
-});
+const directory = await temporaryDirectory();
+writeFileSync(join(directory, 'other.env'), '\uFEFFPORT=eighty\nLOG_LEVEL=loud\n');
+writeFileSync(join(directory, 'throws.ts'), "throw new Error('broken at load');\n");
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(args, { cwd: directory, env });
