@@ -133,12 +133,6 @@ describe('the rules of the house', () => {
     expect(breaches(all, (target) => target.startsWith('src/handlers'))).toEqual([]);
   });
 
-  test('keep sample handlers to the door for handlers, the provider clients and the notifications', () => {
-    const samples = sources.filter(({ path }) => path === 'src/demo/handlers.ts');
-    const isForbidden = (target: string) => target.startsWith('src/') && !HANDLERS_MAY_IMPORT.test(target);
-    expect([samples.length, breaches(samples, isForbidden)]).toEqual([1, []]);
-  });
-
   test('take every time and timer from a Clock: nobody else asks the machine, but base/ and the scripts of pages', () => {
     const askers = sources.filter((file) => TIME_READS.some((read) => read.test(codeOf(file))));
     const elsewhere = pathsOf(askers).filter((path) => !/^src\/(base|inspector\/assets)\//.test(path));

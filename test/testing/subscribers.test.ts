@@ -100,10 +100,8 @@ test('what a subscriber leaves behind, and a failure that does not come to it, a
   await expect(kit.stop()).rejects.toThrow('failNext: no handler of search has run since');
 });
 
-test('a crash that breaks what one subscriber does is found, and only one play a point is made', async () => {
-  let plays = 0;
+test('a crash that breaks what one subscriber does is found', async () => {
   const scenario = async (start: typeof testReceiver) => {
-    plays++;
     const mails: string[] = [];
     const app = appOf({
       '': (ctx) => ctx.once('page', () => {}),
@@ -118,10 +116,6 @@ test('a crash that breaks what one subscriber does is found, and only one play a
   await expect(everyCrash(scenario, once)).rejects.toThrow(/^a crash .* breaks the check\.\n/);
   const only = 'before settle media_available@mail';
   await expect(everyCrash(scenario, once, { only })).rejects.toThrow(`a crash ${only} breaks the check.`);
-  plays = 0;
-  await everyCrash(scenario, (_kit, mails) => assert.ok(mails.length > 0));
-  // record: 2, once: 3, of each of the three: claim and two of settle
-  expect(plays).toBe(1 + 2 + 3 + 3 * 3);
 });
 
 type Boards = Map<string, string>;
