@@ -100,7 +100,7 @@ function addTry(handlers: Command): void {
   options
     .withBody(command, 'webhook_id (default: webhook1)')
     .option('--subscriber <name>', 'the handler of this one (default: main)', options.subscriber)
-    .option('--from <url>', 'of the receiver with this admin listener', options.privateUrl(options.adminUrl))
+    .option('--from <url>', 'of the receiver with this admin listener', options.privateAdminUrl)
     .option('--token-file <file>', 'its ADMIN_READ_TOKEN (-: stdin) instead of that of the environment')
     .addOption(options.inspectOption('wait for a debugger'))
     .option('--attempt <n>', 'the value of ctx.attempt', options.wholeNumber(1), 1)

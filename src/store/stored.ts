@@ -66,6 +66,8 @@ export interface Named {
   readonly resource: string;
   /** the id of the request that brought it; undefined if none did */
   readonly request?: string | undefined;
+  /** the trace context of its receipt, as a `traceparent` has it; undefined if nobody traced it */
+  readonly trace?: string | undefined;
 }
 
 /** A verified notification, to be recorded. Times are milliseconds since the epoch. */
