@@ -319,17 +319,13 @@ describe('guesses of the token:', () => {
     });
   });
 
-  test('each that is checked is in the log, with its source, and those over the limit are not', async () => {
+  test('are checked again, when a minute has passed', async () => {
     const clock = new VirtualClock(Date.now());
     const { log, withMessage } = logLines();
     const guess = guessesOf(() => undefined, clock, log);
-    const told = () => withMessage('wrong admin token').map(({ source }) => source);
     for (let round = 0; round < 50; round++) guess('a', 'wrong');
-    for (let source = 0; source < 500; source++) guess(`source ${source}`, 'wrong');
-    const others = Array.from({ length: 90 }, (_, source) => `source ${source}`);
-    expect(told()).toEqual([...Array(10).fill('a'), ...others]);
     await clock.advance(60_000);
     guess('a', 'wrong');
-    expect(told().slice(100)).toEqual(['a']);
+    expect(withMessage('wrong admin token')).toMatchObject(Array(11).fill({ source: 'a' }));
   });
 });
