@@ -64,6 +64,7 @@ function queueOn(connection: Connection) {
 async function onThread(path: string, mode: Mode): Promise<Connection> {
   const thread = new Worker(moduleUrl(new URL('./thread.ts', import.meta.url)), {
     workerData: { path, mode },
+    execArgv: [], // what the process imports, as an SDK that traces, would take its memory once more
   });
   let answer = Promise.withResolvers<Said>();
   thread.on('message', (said: Said) => answer.resolve(said));
