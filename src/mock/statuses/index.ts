@@ -109,9 +109,9 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
   serve('post', '/api/v1/statuses', writer, (caller, { parameters, origin, key }) => {
     const earlier = made.get(`${caller.id}:${key}`);
     if (earlier && earlier.until > clock.now()) return earlier.show(origin);
-    const content = readNewStatus(caller, parameters, { media, canReplyTo: statuses.isVisible });
     const { scheduled_at: at } = parameters;
     const isAtOnce = at === undefined || at === null || (typeof at === 'string' && isBlank(at));
+    const content = readNewStatus(caller, parameters, { media, canReplyTo: statuses.isVisible, isAtOnce });
     const { id } = isAtOnce ? statuses.publish(content) : scheduled.schedule(content, at);
     const showNow = (origin: string) =>
       isAtOnce
