@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
 import type { Method } from '../requests.ts';
-import { accountEntity, alice, bob, countRequests, signIn, user, viewer } from './accounts.ts';
+import { accountEntity, alice, bob, signIn } from './accounts.ts';
 import { ApiError, answerApiError, openToPages, recordNotFound } from './answers.ts';
 import { mediaAttachments, mediaEntity } from './media-attachments.ts';
 import { readNewStatus } from './new-status.ts';
@@ -57,12 +57,12 @@ type Call = Awaited<ReturnType<typeof callOf>>;
 
 /** All routes of the API, with their full paths and a state of their own. */
 function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router {
-  const clients = signIn(clock, random);
+  const { register, grant, countRequest, user, viewer } = signIn(clock, random);
   const media = mediaAttachments(random);
   const statuses = publishedStatuses(clock, media);
   const scheduled = scheduledStatuses(clock, media, statuses);
   const router = express.Router();
-  router.use(['/api', '/oauth/token'], openToPages, countRequests(clock));
+  router.use(['/api', '/oauth/token'], openToPages, countRequest);
 
   /** A route: it checks who calls first, then reads the request, and only then does something. */
   const serve = <Caller>(
@@ -79,8 +79,9 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
       response.json(operate(callerOf(request), await callOf(request, baseUrl), response));
     });
   };
-  const reader = user('read');
-  const writer = user('write');
+  const reader = user('read:statuses');
+  const writer = user('write:statuses');
+  const uploader = user('write:media');
   const anyone = () => undefined;
   const show = (status: PublishedStatus, origin: string) => statusEntity(status, origin, clock.now());
 
@@ -135,21 +136,21 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
     return page.map((one) => show(one, origin));
   });
 
-  serve('post', ['/api/v2/media', '/api/v1/media'], writer, (caller, { parameters, origin }) =>
+  serve('post', ['/api/v2/media', '/api/v1/media'], uploader, (caller, { parameters, origin }) =>
     mediaEntity(media.upload(caller, parameters, origin)),
   );
   const file = '/api/v1/media/:id';
-  serve('get', file, writer, (caller, { id }) => mediaEntity(media.find(caller, id)));
-  serve('put', file, writer, (caller, { id, parameters }) =>
+  serve('get', file, uploader, (caller, { id }) => mediaEntity(media.find(caller, id)));
+  serve('put', file, uploader, (caller, { id, parameters }) =>
     mediaEntity(media.update(caller, id, parameters)),
   );
 
-  serve('get', '/api/v1/accounts/verify_credentials', reader, (caller, { origin }) =>
+  serve('get', '/api/v1/accounts/verify_credentials', user('read:accounts'), (caller, { origin }) =>
     accountEntity(caller, origin),
   );
   serve('get', '/api/v1/instance', anyone, (_, { origin }) => instanceEntity(origin));
-  serve('post', '/api/v1/apps', anyone, (_, { parameters }) => clients.register(parameters));
-  serve('post', '/oauth/token', anyone, (_, { parameters }) => clients.grant(parameters));
+  serve('post', '/api/v1/apps', anyone, (_, { parameters }) => register(parameters));
+  serve('post', '/oauth/token', anyone, (_, { parameters }) => grant(parameters));
   router.use('/api', () => {
     throw new ApiError(404, 'Not Found');
   });
