@@ -79,8 +79,24 @@ const RATE_LIMIT = 300;
 /** Length of a window in milliseconds; windows begin at multiples of it. */
 const RATE_WINDOW = 300_000;
 
+interface SignIn {
+  /** `POST /api/v1/apps`. @throws ApiError 422 */
+  register(sent: Parameters): object;
+  /** `POST /oauth/token`: a new token, of the user whom the code or password names. @throws ApiError 400 or 401 */
+  grant(sent: Parameters): object;
+  /** Counts the request, and sets the headers that every answer has. It throws ApiError 429 over the limit. */
+  readonly countRequest: RequestHandler;
+  /** Who calls, which must be a user whose token has this scope. What it returns throws ApiError 401, 403 or 422. */
+  user(scope: string): (request: Request) => Account;
+  /**
+   * Who reads public data: a request without a known token is anonymous; a known token must be valid and have the scope.
+   * @throws ApiError 401 or 403
+   */
+  viewer(request: Request): Account | undefined;
+}
+
 /** Registers clients, issues tokens to them, and knows by its token who calls. */
-export function signIn(clock: Clock, random: Random) {
+export function signIn(clock: Clock, random: Random): SignIn {
   /** by client_id */
   const clients = new Map<string, { readonly secret: string; readonly scopes: readonly string[] }>();
   const tokens = new Map(defaultTokens.map((one) => [one.token, one]));
@@ -89,9 +105,9 @@ export function signIn(clock: Clock, random: Random) {
     const [, sent = ''] = /^bearer +(\S+)\s*$/i.exec(request.get('authorization') ?? '') ?? [];
     return tokens.get(sent);
   };
+
   return {
-    /** `POST /api/v1/apps`. @throws ApiError 422 */
-    register(sent: Parameters) {
+    register(sent) {
       const name = text(sent.client_name);
       const redirect_uri = text(sent.redirect_uris);
       checkRules([
@@ -106,8 +122,7 @@ export function signIn(clock: Clock, random: Random) {
       return { id, name, website, redirect_uri, client_id, client_secret, vapid_key: '' };
     },
 
-    /** `POST /oauth/token`: a new token, of the user whom the code or password names. @throws ApiError 400 or 401 */
-    grant(sent: Parameters) {
+    grant(sent) {
       const client = clients.get(text(sent.client_id));
       if (client === undefined || sent.client_secret !== client.secret)
         throw new ApiError(401, 'invalid_client');
@@ -125,8 +140,7 @@ export function signIn(clock: Clock, random: Random) {
       return { access_token: token, token_type: 'Bearer', scope: scopes.join(' '), created_at };
     },
 
-    /** Counts the request, and sets the headers that every answer has. The handler throws ApiError 429 over the limit. */
-    countRequest: ((request, response, next) => {
+    countRequest(request, response, next) {
       const account = tokenOf(request)?.account;
       const remaining = take(account ? `account ${account.id}` : `address ${request.ip}`);
       const now = clock.now();
@@ -142,20 +156,15 @@ export function signIn(clock: Clock, random: Random) {
       });
       if (remaining < 0) throw new ApiError(429, 'Too many requests');
       next();
-    }) satisfies RequestHandler,
+    },
 
-    /** Who calls, which must be a user whose token has this scope. @throws ApiError 401, 403 or 422 */
-    user: (scope: string) => (request: Request) => {
+    user: (scope) => (request) => {
       const { account } = withScope(tokenOf(request), scope);
       if (account === undefined) throw new ApiError(422, 'This method requires an authenticated user');
       return account;
     },
 
-    /**
-     * Who reads public data: a request without a known token is anonymous; a known token must be valid and have the scope.
-     * @throws ApiError 401 or 403
-     */
-    viewer(request: Request): Account | undefined {
+    viewer(request) {
       const token = tokenOf(request);
       return token && withScope(token, 'read:statuses').account;
     },

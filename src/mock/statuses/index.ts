@@ -1,7 +1,8 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
-import type { Method } from '../requests.ts';
+import { type Method, parse } from '../requests.ts';
 import { accountEntity, alice, bob, signIn } from './accounts.ts';
 import { ApiError, answerApiError, openToPages, recordNotFound } from './answers.ts';
 import { mediaAttachments, mediaEntity } from './media-attachments.ts';
@@ -20,22 +21,41 @@ export interface StatusesApiOptions {
   readonly baseUrl: () => string;
 }
 
+/** The mock of the scheduled statuses API. */
+interface StatusesApi {
+  /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
+  readonly router: RequestHandler;
+  /** Forgets everything: statuses, media, keys, clients, counted requests, and how it behaves. */
+  reset(): void;
+  /** @throws MockError 400 */
+  behave(as: unknown): Behaviour;
+}
+
 /**
  * Makes the mock of the scheduled statuses API, as `docs/mock-statuses.md` describes it, with its state in memory.
  * @example
  * const app = express().use(createStatusesApi({ clock, random, baseUrl: () => 'http://127.0.0.1:4010' }).router);
  */
-export function createStatusesApi(options: StatusesApiOptions): { router: RequestHandler; reset(): void } {
-  let router = statusesRouter(options);
+export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
+  const behaviour: Behaviour = { before_4_3: false };
+  let router = statusesRouter(options, behaviour);
   return {
-    /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
     router: (request, response, next) => router(request, response, next),
-    /** Forgets everything: statuses, media, keys, clients, counted requests. */
     reset() {
-      router = statusesRouter(options);
+      behaviour.before_4_3 = false;
+      router = statusesRouter(options, behaviour);
     },
+    behave: (as) => Object.assign(behaviour, parse(behaviourSchema, as)),
   };
 }
+
+const behaviourSchema = z.strictObject({ before_4_3: z.boolean() });
+
+/**
+ * Whether the mock schedules as releases before 4.3 did: whatever the `Idempotency-Key`, and what is less than five minutes
+ * ahead is published at once.
+ */
+export type Behaviour = z.infer<typeof behaviourSchema>;
 
 /** How long an `Idempotency-Key` is remembered, in milliseconds. */
 const KEY_LIFETIME = 3_600_000;
@@ -56,7 +76,7 @@ async function callOf(request: Request, baseUrl: () => string) {
 type Call = Awaited<ReturnType<typeof callOf>>;
 
 /** All routes of the API, with their full paths and a state of their own. */
-function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router {
+function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions, behaviour: Behaviour): Router {
   const { register, grant, countRequest, user, viewer } = signIn(clock, random);
   const media = mediaAttachments(random);
   const statuses = publishedStatuses(clock, media);
@@ -111,14 +131,16 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
     const earlier = made.get(`${caller.id}:${key}`);
     if (earlier && earlier.until > clock.now()) return earlier.show(origin);
     const { scheduled_at: at } = parameters;
-    const isAtOnce = at === undefined || at === null || (typeof at === 'string' && isBlank(at));
+    const isUntimed = at === undefined || at === null || (typeof at === 'string' && isBlank(at));
+    const isAtOnce = isUntimed || (behaviour.before_4_3 && scheduled.isTooSoon(at));
     const content = readNewStatus(caller, parameters, { media, canReplyTo: statuses.isVisible, isAtOnce });
     const { id } = isAtOnce ? statuses.publish(content) : scheduled.schedule(content, at);
     const showNow = (origin: string) =>
       isAtOnce
         ? show(statuses.find(String(id), caller), origin)
         : scheduledStatusEntity(scheduled.find(caller, String(id)));
-    if (key !== '') made.set(`${caller.id}:${key}`, { until: clock.now() + KEY_LIFETIME, show: showNow });
+    if (key !== '' && (isAtOnce || !behaviour.before_4_3))
+      made.set(`${caller.id}:${key}`, { until: clock.now() + KEY_LIFETIME, show: showNow });
     return showNow(origin);
   });
   const status = '/api/v1/statuses/:id';

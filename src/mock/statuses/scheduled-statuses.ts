@@ -68,6 +68,9 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
   return {
     of,
 
+    /** Whether a time is less than five minutes ahead, or past. */
+    isTooSoon: (scheduledAt: unknown) => parseMoment(scheduledAt) < clock.now() + MIN_LEAD,
+
     /** @throws ApiError 404 where the user has none of this id */
     find: (author: Account, id: string) => recordOf(records, id, ({ account }) => account === author),
 
