@@ -122,7 +122,7 @@ const LONGEST_PAGE = 40;
 const LEAD_MS = 300_000;
 
 const adviceIfScheduled =
-  'The status may be scheduled in spite of this: call again with one idempotencyKey and the same time, or look at the list first';
+  'The status may be scheduled in spite of this: call again with an idempotencyKey and the same time, and it is looked for first';
 
 const advice: Advice = {
   unauthorized: 'Check the user token: it may be mistyped, revoked or expired',
@@ -168,7 +168,7 @@ export class StatusesClient {
       for await (const one of this.list({}, options))
         if (isSame(one, { ...status, scheduled_at })) return one;
     if (Date.parse(scheduled_at) < this.#clock.now() + LEAD_MS) {
-      const reason = `${scheduled_at} is not 5 minutes ahead, so some providers would publish the status at once`;
+      const reason = `${scheduled_at} is not 5 minutes ahead: some providers would publish the status at once, or again`;
       throw this.#http.failure(request, { code: 'unprocessable', reason });
     }
     const asked = { ...request, adviceIfDone: adviceIfScheduled };
