@@ -22,8 +22,7 @@ import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { toReplay } from '../store/queue/lists/search.ts';
-import { isEventId } from '../store/stored.ts';
-import { toVerified } from '../store/verified.ts';
+import { isEventId, toVerified } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';

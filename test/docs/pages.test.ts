@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
-import { controlCatalogue, faultNames, MockProvider } from '../../src/mock/index.ts';
+import { controlCatalogue, MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { openStore } from '../../src/store/open.ts';
 import { STATUSES } from '../../src/store/stored.ts';
@@ -132,12 +132,11 @@ test('links to a section of a page lead to a heading that is there', () => {
 
 const docs = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8');
 
-const verbs = Object.keys(MockProvider.inProcess()).filter(
-  (name) => !['url', 'now', 'apiSecret'].includes(name),
-);
+const provider = MockProvider.inProcess();
+const verbs = Object.keys(provider).filter((name) => !['url', 'now', 'apiSecret'].includes(name));
 const needed = [
   ...controlCatalogue.map(([method, path]) => `| \`${method} ${path}\` |`),
-  ...faultNames.map((fault) => `| \`${fault}\` |`),
+  ...Object.keys(provider.setFaults({})).map((fault) => `| \`${fault}\` |`),
   ...verbs.map((verb) => `\`${verb}\``),
 ];
 

@@ -115,6 +115,8 @@ const create: Call = ({ webhooks }) => webhooks.create(NEW_HOOK);
 test.each<[string, Script, Call, RegExp]>([
   ['a code of its own', [400, frozen], read, /^GET \S+\/x: 400 site_frozen: The site is frozen\. Correct/],
   ['no reason', [401], read, /401 unauthorized: it gave no reason\. Check the API secret: it must be/],
+  ['a conflict', [409], read, /409 conflict: it gave no reason\. The webhooks may have changed meanwhile/],
+  ['a refusal of values', [422], create, /422 unprocessable: .*\. Check the id and the values that were/],
   ['JSON of another shape', [200, { hello: 'world' }], list, /200 unexpected_answer: .*schema \(body: /],
   ['a redirect', [302, {}, elsewhere], list, /302 unexpected_answer: .* Check that the base URL/],
   ['a published status', [200, out], schedule, / published_at_once: .* as status 9\. Schedule more than 5/],

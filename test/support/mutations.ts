@@ -21,9 +21,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   // 1. What was acknowledged is never lost.
   'never lost: the ack waits for the commit': {
     change: [
-      'const recorded = await acks',
+      'const recorded = await record(',
       `const recorded = { status: 'accepted', id: 'x' } as never;
-    void acks`,
+    void record(`,
     ],
     noticedBy: 'test/receiver/answers.test.ts: acknowledges it once its commit is on disk',
   },
@@ -407,8 +407,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   // 4. An ack never waits for a handler, nor one resource or process for another.
   'an ack never waits for a handler': {
     change: [
-      'createReceiver({ ...parts, keyring, quarantine, phase: () => phase });',
-      `createReceiver({ ...parts, keyring, quarantine, phase: () => phase, store: {
+      'createReceiver({ ...parts, keyring, quarantine, phase: () => phase, around });',
+      `createReceiver({ ...parts, keyring, quarantine, phase: () => phase, around, store: {
       ...store, queue: { ...store.queue, async record(given) {
         const recorded = await store.queue.record(given);
         while ((await store.queue.event(recorded))?.status !== 'handled') await pause(clock, 10);
@@ -983,5 +983,21 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'reconciling: before the first whole pass, none looks less far back than the first': {
     change: ['? last?.since : last.wholeAt', '? undefined : last.wholeAt'],
     noticedBy: 'test/reconcile/reconcile.test.ts: of more than `most`',
+  },
+  // Tracing.
+  'traces: a receipt is in the trace of its request': {
+    change: ['kind: SpanKind.PRODUCER,', 'kind: SpanKind.PRODUCER, root: true,'],
+    noticedBy: 'test/tracing/tracing.test.ts: linked to the receipt',
+  },
+  'traces: no text of an error leaves the process': {
+    change: [
+      'failed(span, type(error));',
+      'failed(span, type(error)); span.recordException(error as Error);',
+    ],
+    noticedBy: 'test/tracing/tracing.test.ts: the type of the error alone',
+  },
+  'traces: each start is a trace of its own': {
+    change: ['SpanKind.CONSUMER, root: true', 'SpanKind.CONSUMER, root: false'],
+    noticedBy: 'test/tracing/tracing.test.ts: each start is linked',
   },
 };

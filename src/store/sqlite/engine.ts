@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { moduleUrl } from '../../base/program.ts';
-import { type Engine, type StoreOptions, unavailable, unusable } from '../engine.ts';
-import { gathered } from '../gathered.ts';
+import { type Engine, gathered, type StoreOptions, unavailable, unusable } from '../engine.ts';
 import { keyPathOf } from '../secrets/vault.ts';
 import { sizeOf } from './check.ts';
 import { type Connection, compact, connectionOn, type Mode, type Request, type Said } from './connection.ts';

@@ -46,6 +46,11 @@ test('registers a webhook as told, and changes the given settings and nothing el
   expect(metadata()).toEqual({ ...given, name: 'other', events: [...kindNames] });
 });
 
+test('says which setting the provider refuses, and ends with 1, when it does not send to the URL', async () => {
+  const { code, stderr } = await here.cli(createCommand('http://receiver-1:3000/webhooks/media'));
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/400 invalid_body: .* metadata\.webhook_url: /)]);
+});
+
 test('deletes a webhook and lets its secret verify for the grace time, when it is deleted', async () => {
   const id = await here.register(URL);
   const { secret_until: until, ...rest } = await here.json(['webhooks', 'delete', id, '--grace', '1h']);
