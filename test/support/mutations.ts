@@ -273,7 +273,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
     change: ['(await this.#life.begun).dispatcher.wake();\n      this.#life.clock', 'this.#life.clock'],
-    noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
+    noticedBy: 'test/testing/test-receiver.test.ts: each subscriber handles what is delivered',
   },
   'tests of handlers: settled makes no tick': {
     change: ['isTicking: () => this.now() <= this.#ticksUntil', 'isTicking: () => true'],
@@ -281,7 +281,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'tests of handlers: a failure in a history is one of each subscriber': {
     change: ["act: (kit) => kit.failNext('all')", 'act: (kit) => kit.failNext()'],
-    noticedBy: 'test/testing/subscribers.test.ts: one subscriber that takes a failure',
+    noticedBy: 'test/testing/test-receiver.test.ts: one subscriber that takes a failure',
   },
   'checks of recordings: a subscriber that is missing is a difference': {
     change: ['ends.has(id) || expects[name] ?', 'ends.has(id) ?'],
