@@ -6,6 +6,7 @@ import { expect, test } from '@jest/globals';
 import type { DefinedApp, Handlers } from '../../src/index.ts';
 import {
   type Check,
+  everyCrash,
   type Happening,
   matrix,
   type Scenario,
@@ -77,6 +78,21 @@ test('an index that is down for an hour delays no page, and has each media in th
   expect([shown.size, found.size]).toEqual([2, 0]);
   await kit.advance('3h');
   expect([shown.size, found.size]).toEqual([2, 2]);
+});
+
+test('a premiere is announced once, wherever the process dies, on a server that knows no keys', async () => {
+  const { premiere } = await pattern<{ premiere: Handlers }>('premiere.ts');
+  await everyCrash(
+    async (start) => {
+      const kit = await start({ handlers: premiere });
+      kit.provider.setStatuses({ before_4_3: true });
+      await kit.deliver('media_created', MEDIA);
+    },
+    async (kit) => {
+      const { statuses } = await kit.statuses.page();
+      expect(statuses.map(({ params }) => params.text)).toEqual(['Premiere of UUhbHm6C']);
+    },
+  );
 });
 
 test('many tracks are translated at two calls a second, and none of them is dead', async () => {
