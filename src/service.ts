@@ -10,6 +10,7 @@ import { keepAdmitting, quarantineOf } from './receiver/quarantine.ts';
 import { withReconcile } from './reconcile/index.ts';
 import type { EventStore } from './store/event-store.ts';
 import { keepFor } from './store/queue/prune.ts';
+import { tracingOf } from './tracing/index.ts';
 
 export interface ServiceOptions extends Pick<Parts, 'config' | 'clock' | 'log' | 'isDev'> {
   /** the handlers, and what they share */
@@ -32,7 +33,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  * @throws KitError STORE_UNUSABLE if the database cannot be used, LISTEN_FAILED if an address cannot be listened on
  */
 export async function startService(options: ServiceOptions) {
-  const { config, app, clock, log, admin, isDev } = options;
+  const { config, clock, log, admin, isDev } = options;
   await using ends = new AsyncDisposableStack();
   const store = await options.store;
   ends.defer(() => store.close());
@@ -43,17 +44,20 @@ export async function startService(options: ServiceOptions) {
   const quarantine = quarantineOf(parts, keyring);
   ends.defer(quarantine.stop);
 
-  const opened = await openApp(app, parts);
+  const opened = await openApp(options.app, parts);
   ends.defer(() => opened.close()); // after the last handler
   const pages = await appPages(opened);
   const complete = { ...opened, ...withReconcile(opened, parts) };
-  const dispatcher = await dispatchersOf({ ...parts, app: complete, random: Math.random });
+  const tracing = await tracingOf();
+  const app = tracing?.tracedApp(complete) ?? complete;
+  const dispatcher = await dispatchersOf({ ...parts, app, random: Math.random });
   // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
   const { kinds, running, came, wake } = dispatcher;
   if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running }));
 
   let phase: Phase = 'open';
-  const receiver = createReceiver({ ...parts, keyring, quarantine, phase: () => phase });
+  const around = tracing?.tracedRecord;
+  const receiver = createReceiver({ ...parts, keyring, quarantine, phase: () => phase, around });
   const { HOST: host, PORT: port, MAX_CONNECTIONS: wanted, SHUTDOWN_GRACE_MS: graceMs } = config;
   const connections = connectionsWithin(wanted);
   if (connections < wanted) log.warn({ connections, wanted }, FEWER);

@@ -20,6 +20,9 @@ const CHECK = { 'cli/events/index.ts': /^.*addCheck.*\n/gm };
 
 const RECONCILE = /^import .*withReconcile.*\n|, \.\.\.withReconcile\(.*?\)/gm;
 
+const TRACING =
+  /^import .*tracingOf.*\n|^.*await tracingOf.*\n|tracing\?\.tracedApp\(complete\) \?\? |^.*tracing\?\.tracedRecord.*\n|, around/gm;
+
 const rooms: readonly OptionalRoom[] = [
   {
     room: 'reconcile',
@@ -30,6 +33,7 @@ const rooms: readonly OptionalRoom[] = [
       'cli/main.ts': /^ {2}reconcile: .*\n/gm,
     },
   },
+  { room: 'tracing', folders: ['tracing'], mounts: { 'service.ts': TRACING } },
   {
     room: 'inspector',
     folders: ['inspector', 'cli/status.ts'],
@@ -86,5 +90,4 @@ test('tells its commands and serves, when all optional rooms and their mounts ar
   const service = await startProcess(env, copy, cli);
   expect((await deliver(service.url, bodyOf(1))).status).toBe(200);
   await service.stop();
-  rmSync(copy, { recursive: true });
 });

@@ -16,8 +16,7 @@ import { eventElsewhere } from '../replay/event-elsewhere.ts';
 import type { DoneStep, Queue, ReminderChange, StoreReader } from '../store/event-store.ts';
 import { withReader } from '../store/open.ts';
 import { iso, isoOrNull, stateJson } from '../store/queue/lists/event-json.ts';
-import { type EventId, lineOf, ofSubscriber } from '../store/stored.ts';
-import { toVerified } from '../store/verified.ts';
+import { type EventId, lineOf, ofSubscriber, toVerified } from '../store/stored.ts';
 import { requiredEvent } from './events/list-and-show.ts';
 import { readSecret } from './input.ts';
 import { watchLoop } from './loop-watch.ts';
@@ -100,7 +99,7 @@ function addTry(handlers: Command): void {
   options
     .withBody(command, 'webhook_id (default: webhook1)')
     .option('--subscriber <name>', 'the handler of this one (default: main)', options.subscriber)
-    .option('--from <url>', 'of the receiver with this admin listener', options.privateUrl(options.adminUrl))
+    .option('--from <url>', 'of the receiver with this admin listener', options.privateAdminUrl)
     .option('--token-file <file>', 'its ADMIN_READ_TOKEN (-: stdin) instead of that of the environment')
     .addOption(options.inspectOption('wait for a debugger'))
     .option('--attempt <n>', 'the value of ctx.attempt', options.wholeNumber(1), 1)

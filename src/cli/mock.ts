@@ -6,7 +6,9 @@ import { closeAtSignal } from '../stopping.ts';
 import { configOf, valid, wholeNumber } from './options.ts';
 import { line, report, say } from './output.ts';
 
-type Flags = { port?: number; host: string; name?: readonly string[]; seed?: number; virtualClock?: true };
+type Flags = { port?: number; host: string; seed?: number; virtualClock?: true } & Partial<
+  Record<'name' | 'receiverHost', readonly string[]>
+>;
 
 /** How long open requests may take to end at a stop. */
 const CLOSING_MS = 5000;
@@ -18,6 +20,7 @@ export function addMock(program: Command): void {
     .option('--port <port>', 'the port; 0 takes any free one (default: MOCK_PORT)', wholeNumber(0, 65_535))
     .option('--host <host>', 'the address to listen on; the mock asks for no password', mockDefaults.host)
     .option('--name <host...>', 'more names that the mock answers to, HOST or HOST:PORT', hostNames)
+    .option('--receiver-host <host...>', 'take http URLs of receivers there, not only on loopback', hostNames)
     .option('--seed <number>', 'make ids, secrets and the run the same again', wholeNumber(0, 2 ** 32 - 1))
     .option('--virtual-clock', 'use a clock that stands still until POST /_mock/clock advances it')
     .action(run);
@@ -25,10 +28,11 @@ export function addMock(program: Command): void {
 
 async function run(flags: Flags, command: Command): Promise<void> {
   const config = () => configOf(command);
-  const { virtualClock, port = config().MOCK_PORT, name: names = [], ...options } = flags;
+  const { virtualClock, port = config().MOCK_PORT, ...options } = flags;
+  const { name: names = [], receiverHost: receiverHosts = [] } = flags;
   const clock = virtualClock && { clock: new VirtualClock() };
   const onAttempt = (delivery: Delivery) => report(summaryOf(delivery));
-  const mock = await MockProvider.start({ ...options, port, names, ...clock, onAttempt });
+  const mock = await MockProvider.start({ ...options, port, names, receiverHosts, ...clock, onAttempt });
   closeAtSignal({ delay: CLOSING_MS, close: () => mock.close() });
   report(introduction(mock.url));
   if (!isLoopback(options.host))

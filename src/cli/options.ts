@@ -59,11 +59,11 @@ export function adminUrl(text: string): URL {
 }
 
 /** The same where nobody on the way may read what is sent there. */
-export const privateUrl = (parser: (text: string) => URL) => (text: string) => {
-  const url = parser(text);
+export function privateAdminUrl(text: string): URL {
+  const url = adminUrl(text);
   const isPrivate = url.protocol === 'https:' || isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
   return valid(isPrivate ? url : undefined, 'https (http on this machine only)');
-};
+}
 
 /** How long a handler may stand at a breakpoint. */
 export const DEBUGGING_MS = 600_000;

@@ -16,7 +16,7 @@ import { isoOrNull } from '../store/queue/lists/event-json.ts';
 import { change, changing } from './change.ts';
 import { readSecret } from './input.ts';
 import { interruptible, onInterrupt } from './interruptible.ts';
-import { configOf, lengthOfTime, privateUrl, receiverUrl } from './options.ts';
+import { configOf, lengthOfTime, receiverUrl } from './options.ts';
 import { line, members, printResult, say, table } from './output.ts';
 
 /** The webhooks at the provider, and their secrets in the database. */
@@ -66,7 +66,7 @@ function withSettings(command: Command, { isNew }: { readonly isNew: boolean }):
   const needed = (flags: string, what: string) => new Option(flags, what).makeOptionMandatory(isNew);
   return command
     .addOption(needed('--name <name>', 'a name for the webhook'))
-    .addOption(needed('--url <url>', 'the URL that it sends to').argParser(privateUrl(receiverUrl)))
+    .addOption(needed('--url <url>', 'the URL that it sends to').argParser(receiverUrl))
     .addOption(needed('--site <id...>', 'the sites (properties) whose notifications it sends'))
     .addOption(new Option('--event <kind...>', 'the kinds').choices(kindNames).conflicts('allEvents'))
     .option('--all-events', `all ${kindNames.length} kinds`)

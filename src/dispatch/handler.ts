@@ -7,6 +7,7 @@ import { shown } from '../base/thrown.ts';
 import type { Kind, Origin, Slot } from '../notification/kinds.ts';
 import type { NotificationOf, UnknownNotification } from '../notification/payload.ts';
 import type { StatusesClient } from '../provider/index.ts';
+import type { Named, Of } from '../store/stored.ts';
 import type { Outcome } from './outcome.ts';
 import type { ReminderTime, ResourceState, ResourceValue } from './resource-state.ts';
 import type { AsJson } from './stored-json.ts';
@@ -178,10 +179,13 @@ export function combineHandlers<Parts extends readonly Handlers<never>[]>(
   return Object.fromEntries(mounted);
 }
 
-/** Another handler in the place of one. @param slot its slot; that of a subscriber's ends in its name, as `media_available@search` */
-type Wrap = (handler: Handler<object>, slot: string) => Handler<object>;
+/**
+ * Another handler in the place of one, for one start of an event.
+ * @param slot its slot; that of a subscriber's ends in its name, as `media_available@search`
+ */
+type Wrap = (handler: Handler<object>, slot: string, event: Named & Of) => Handler<object>;
 
-/** Handlers, each of them perhaps wrapped in another one when it runs: that is for the kit's own commands. */
+/** Handlers, each of them perhaps wrapped in another one when it runs: that is for the kit itself. */
 export interface Wrapped {
   readonly handlers: Handlers;
   readonly wrap?: Wrap;
@@ -189,7 +193,7 @@ export interface Wrapped {
 
 /** The same app, each of its handlers wrapped in another one, around what wraps it already. */
 export function wrapApp<A extends Wrapped>(app: A, wrap: Wrap): A {
-  return { ...app, wrap: (handler, slot) => wrap(app.wrap?.(handler, slot) ?? handler, slot) };
+  return { ...app, wrap: (handler, ...of) => wrap(app.wrap?.(handler, ...of) ?? handler, ...of) };
 }
 
 const mapped = <V, W>(of: Readonly<Record<string, V>> = {}, fn: (value: V, name: string) => W) =>

@@ -60,7 +60,7 @@ export async function runHandler(start: Start, options: RunOptions): Promise<Run
     const reason = takers.length > 0 ? taken : `no handler for ${what}`;
     return { type: 'skip', reason, lacks: name };
   }
-  const wrapped = app.wrap?.(handler, ofSubscriber(name, event.subscriber)) ?? handler;
+  const wrapped = app.wrap?.(handler, ofSubscriber(name, event.subscriber), event) ?? handler;
   const steps = onceOf(event, options);
   const { end: endState, ...leaving } = runStateOf(event, clock);
   const ctx: HandlerContext = {

@@ -1,7 +1,7 @@
 export { VirtualClock } from '../base/virtual-clock.ts';
 export { controlCatalogue } from './control-routes.ts';
 export type { Delivery, DeliveryAttempt, DeliveryFilter, DeliveryState } from './deliveries.ts';
-export { type FaultName, type Faults, type FaultsChange, faultNames } from './faults.ts';
+export type { FaultName, Faults, FaultsChange } from './faults.ts';
 export { type MockOptions, mockDefaults } from './mock-options.ts';
 export { MockProvider } from './mock-provider.ts';
 export { MockError } from './requests.ts';

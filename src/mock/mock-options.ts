@@ -13,6 +13,11 @@ export interface MockOptions {
    * the webhooks API refuse every other name.
    */
   readonly names?: readonly string[];
+  /**
+   * None: hosts to which a `webhook_url` may lead over plain HTTP, besides those of loopback: `HOST` or `HOST:PORT`, such as a receiver in
+   * another container.
+   */
+  readonly receiverHosts?: readonly string[];
   /** None: the machine's clock, which can be moved forward. On a VirtualClock, nothing waits in real time. */
   readonly clock?: VirtualClock;
   /** None: each run has other ids and secrets. The same seed gives the same run, with secrets that begin with `mock-`. */
@@ -41,6 +46,7 @@ export const mockDefaults = {
   port: 4010,
   host: '127.0.0.1',
   names: [],
+  receiverHosts: [],
   apiSecret: 'mock-api-secret',
   processingMs: 2000,
   timeoutMs: 10_000,

@@ -9,12 +9,12 @@ import { post } from '../base/post.ts';
 import { MockClock } from './clock.ts';
 import { controlRoutes } from './control-routes.ts';
 import { createDeliveries } from './deliveries.ts';
-import type { FaultsChange } from './faults.ts';
+import { drawRefusal, type FaultsChange } from './faults.ts';
 import { type MockOptions, mockDefaults, type Settings } from './mock-options.ts';
 import { randomStreams } from './random.ts';
 import { rateLimit } from './requests.ts';
 import { createSimulation, type Simulation } from './simulation.ts';
-import { createStatusesApi } from './statuses/index.ts';
+import { type Behaviour, createStatusesApi } from './statuses/index.ts';
 import { createWebhooks, type MetadataInput } from './webhooks.ts';
 import { webhooksApi } from './webhooks-api.ts';
 
@@ -33,7 +33,7 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
   const clock = new MockClock(options.clock);
   const random = randomStreams(options.seed);
   const baseUrl = () => listener()?.url ?? `http://${LOCAL_HOST}`;
-  const webhooks = createWebhooks(clock, random.webhooks);
+  const webhooks = createWebhooks({ ...settings, clock, random: random.webhooks });
   const deliveries = createDeliveries({ ...settings, clock, random: random.faults, webhooks });
   const sites = createSimulation({ ...settings, clock, random: random.simulation, deliveries });
   const statuses = createStatusesApi({ clock, random: random.statuses, baseUrl });
@@ -54,13 +54,16 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
     /** Back to the start: no webhooks, media or faults, and the seed from its beginning. The clock stays. */
     reset,
     /** Registers a webhook. @returns it with its secret, which is not shown again @throws MockError 400 */
-    createWebhook: (metadata: MetadataInput) => webhooks.create(metadata),
+    createWebhook: (metadata: MetadataInput) => webhooks.create({ metadata }),
     /** In order of creation. */
     listWebhooks: webhooks.list,
     /** Notifications from before are still delivered. @throws MockError 404 */
     deleteWebhook: webhooks.delete,
     /** Sets some of the faults' probabilities. @returns all of them @throws MockError 400 */
     setFaults: (some: FaultsChange) => deliveries.setFaults(some),
+
+    /** How statuses are scheduled. @throws MockError 400 */
+    setStatuses: (as: Behaviour) => statuses.behave(as),
 
     /** The Authorization that the webhooks API accepts. */
     apiSecret: settings.apiSecret,
@@ -102,11 +105,13 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
     app(host: string): RequestListener {
       const own = { host, names: settings.names };
       const { apiSecret } = settings;
+      const refusal = (isReading: boolean) =>
+        drawRefusal(deliveries.setFaults({}), random.refusals, isReading);
       return express()
         .disable('x-powered-by')
         .disable('etag') // the provider's services know no conditional requests
-        .use('/_mock', controlRoutes({ sites, deliveries, clock, reset, own }))
-        .use('/v2', webhooksApi({ ...sites, webhooks, rateLimit: limit, apiSecret, baseUrl, own }))
+        .use('/_mock', controlRoutes({ sites, deliveries, statuses, clock, reset, own }))
+        .use('/v2', webhooksApi({ ...sites, webhooks, rateLimit: limit, apiSecret, baseUrl, own, refusal }))
         .use(statuses.router)
         .use((_request, response) => {
           response.status(404).json({ error: 'not found' });

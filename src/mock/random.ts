@@ -45,5 +45,6 @@ export class Random {
 export function randomStreams(seed: number | undefined) {
   const root = new Random(seed);
   const stream = () => new Random(seed === undefined ? seed : root.int(FINENESS));
-  return { webhooks: stream(), simulation: stream(), faults: stream(), statuses: stream() };
+  const streams = { webhooks: stream(), simulation: stream(), faults: stream(), statuses: stream() };
+  return { ...streams, refusals: stream() };
 }

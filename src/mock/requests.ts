@@ -45,7 +45,9 @@ const jsonBody = express.json({ type: () => true, limit: '1mb' });
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    path.length > 0 ? `${path.join('.')}: ${message}` : message,
+  );
   throw new MockError(400, problems.join('; '), { cause: parsed.error });
 }
 

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
-import { type GuardOptions, guard, jsonRoutes, parse, type RateLimit, statusOf } from './requests.ts';
+import { visible } from '../base/text.ts';
+import type { drawRefusal } from './faults.ts';
+import { type GuardOptions, guard, jsonRoutes, type RateLimit, statusOf } from './requests.ts';
 import type { Webhook, Webhooks } from './webhooks.ts';
 
 /** The dependencies of the webhooks API. */
@@ -10,6 +12,8 @@ export interface WebhooksApiNeeds {
   readonly rateLimit: RateLimit;
   readonly apiSecret: string;
   readonly baseUrl: () => string;
+  /** the fault of a request */
+  readonly refusal: (isReading: boolean) => ReturnType<typeof drawRefusal>;
   /** the names that lead to the mock */
   readonly own: GuardOptions;
   /** the media of a site, in order of creation */
@@ -19,18 +23,15 @@ export interface WebhooksApiNeeds {
 /** A webhook, or a media, as lists have it. */
 type Resource = Pick<Webhook, 'id' | 'created' | 'last_modified'> & { readonly metadata: object };
 
-const withMetadata = z.object({ metadata: z.unknown() });
-const metadataOf = (body: unknown) => parse(withMetadata, body).metadata;
-
 /** The webhooks API, and the list of a site's media, to be mounted at `/v2`. Every answer has the service's headers. */
 export function webhooksApi(needs: WebhooksApiNeeds): Router {
   const { webhooks, listMedia } = needs;
   const router = Router().use(admit(needs));
   const route = jsonRoutes(router);
   route('get', '/webhooks', 200, ({ query }) => listPage('webhooks', webhooks.list(), query));
-  route('post', '/webhooks', 201, ({ body }) => webhooks.create(metadataOf(body)));
+  route('post', '/webhooks', 201, ({ body }) => webhooks.create(body));
   route('get', '/webhooks/:id', 200, ({ id }) => webhooks.get(id));
-  route('patch', '/webhooks/:id', 200, ({ id, body }) => webhooks.update(id, metadataOf(body)));
+  route('patch', '/webhooks/:id', 200, ({ id, body }) => webhooks.update(id, body));
   route('delete', '/webhooks/:id', 204, ({ id }) => webhooks.delete(id));
   route('get', '/sites/:id/media', 200, ({ id, query }) => listPage('media', listMedia(id), query));
   const refuseOthers = (path: string, allowed: string) =>
@@ -47,9 +48,9 @@ export function webhooksApi(needs: WebhooksApiNeeds): Router {
 
 /**
  * Sets the headers that every answer has, and checks Host, Origin and the credential: the whole Authorization, as
- * documented, or what follows `Bearer`, as many clients send it.
+ * documented, or what follows `Bearer`, as many clients send it. Then a fault may refuse the request.
  */
-function admit({ rateLimit, apiSecret, baseUrl, own }: WebhooksApiNeeds): RequestHandler[] {
+function admit({ rateLimit, apiSecret, baseUrl, own, refusal }: WebhooksApiNeeds): RequestHandler[] {
   const { limit } = rateLimit;
   return [
     (_request, response, next) => {
@@ -69,6 +70,8 @@ function admit({ rateLimit, apiSecret, baseUrl, own }: WebhooksApiNeeds): Reques
       const remaining = rateLimit.take(apiSecret);
       response.set('jw-request-remaining', String(Math.max(0, remaining)));
       if (remaining < 0) return sendApiError(response, 'rate_limit_exceeded');
+      const fault = refusal(['GET', 'HEAD'].includes(request.method));
+      if (fault !== undefined) return sendApiError(response, fault);
       next();
     },
   ];
@@ -79,27 +82,29 @@ const refuse: ErrorRequestHandler = (error: unknown, _request, response: Respons
   const status = statusOf(error);
   // A URIError: an id that cannot be one.
   if (error instanceof URIError || status === 404) return sendApiError(response, 'not_found');
-  if (status < 500) return sendApiError(response, 'invalid_body');
+  if (error instanceof Error && status < 500) return sendApiError(response, 'invalid_body', error.message);
   next(error);
 };
 
-/** The errors that the mock gives. The service has more (409, 422), but does not document when. */
+/** The errors of the API. The service does not document when it gives 409 and 422: here, they are faults. */
 const apiErrors = {
   invalid_body: [400, 'The provided request body is invalid.'],
   unauthorized: [401, 'Provided authentication credentials are invalid'],
   forbidden: [403, 'Requestor does not have permission to perform the request'],
   not_found: [404, 'requested resource could not be found'],
   method_not_allowed: [405, 'Provided method is not allowed on the targeted resource'],
+  conflict: [409, 'Request conflicts with state of target resource'],
+  unprocessable: [422, 'Provided request cannot be processed'],
   rate_limit_exceeded: [429, 'Rate limit has been exceeded'],
 } as const satisfies Record<string, readonly [number, string]>;
 
 /**
  * Answers with an error in the API's envelope.
- * @param why stands after the service's own words, if the refusal is one of the mock only
+ * @param why stands after the service's own words: what the mock alone says
  */
 function sendApiError(response: Response, code: keyof typeof apiErrors, why?: string): void {
   const [status, words] = apiErrors[code];
-  const description = why === undefined ? words : `${words}: ${why}`;
+  const description = why === undefined ? words : `${words.replace(/\.$/, '')}. ${visible(why)}`;
   response.status(status).json({ errors: [{ code, description }] });
 }
 

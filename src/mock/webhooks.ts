@@ -6,27 +6,35 @@ import { kindNames } from '../notification/kinds.ts';
 import type { Random } from './random.ts';
 import { MockError, parse } from './requests.ts';
 
-/** HTTPS, as the service demands, or plain HTTP to this machine, as a mock is used. */
-function isReceiverUrl(text: string): boolean {
+/** HTTPS, as the service demands, or plain HTTP to this machine or one of these hosts, as a mock is used. */
+const isReceiverUrl = (hosts: readonly string[]) => (text: string) => {
   if (!URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) return false; // URL passes over line breaks
-  const { protocol, hostname } = new URL(text);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
-}
+  const { protocol, hostname, port } = new URL(text);
+  const isNear = isLoopback(hostname.replace(/^\[|\]$/g, ''));
+  const isGiven = (host: string) => [hostname, `${hostname}:${port || 80}`].includes(host.toLowerCase());
+  return protocol === 'https:' || (protocol === 'http:' && (isNear || hosts.some(isGiven)));
+};
 
-/** `metadata` of a webhook. Bounds are not in the specification, so none are set; members it does not know are dropped. */
-const metadataSchema = z.object({
-  name: z.string(),
-  description: z.nullish(z.string()).transform((text) => text ?? ''),
-  webhook_url: z.string().refine(isReceiverUrl, 'must be an https URL, or an http URL on a loopback host'),
-  events: z.array(z.enum(kindNames)),
-  site_ids: z.nullish(z.array(z.string())).transform((ids) => ids ?? []),
-});
+/** The body of a webhook. Bounds are not in the specification, so none are set; members it does not know are dropped. */
+const bodySchema = (hosts: readonly string[]) => {
+  const where = 'must be an https URL, or http to a loopback host or one of hookkit mock --receiver-host';
+  const metadata = z.object({
+    name: z.string(),
+    description: z.nullish(z.string()).transform((text) => text ?? ''),
+    webhook_url: z.string().refine(isReceiverUrl(hosts), where),
+    events: z.array(z.enum(kindNames)),
+    site_ids: z.nullish(z.array(z.string())).transform((ids) => ids ?? []),
+  });
+  return z.object({ metadata });
+};
+
+const changeSchema = z.object({ metadata: z.looseObject({}) });
 
 /** Which kinds and sites a webhook is for, and where it sends their notifications. */
-export type Metadata = z.output<typeof metadataSchema>;
+export type Metadata = z.output<ReturnType<typeof bodySchema>>['metadata'];
 
 /** The metadata of a new webhook: `description` and `site_ids` may be left out. */
-export type MetadataInput = z.input<typeof metadataSchema>;
+export type MetadataInput = z.input<ReturnType<typeof bodySchema>>['metadata'];
 
 /** A webhook as the API shows it. */
 export interface Webhook {
@@ -50,9 +58,17 @@ const SECRET_LENGTH = 48;
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** The account's webhooks. */
-export function createWebhooks(clock: Clock, random: Random) {
+interface WebhooksNeeds {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** to which they may send over plain HTTP, besides loopback */
+  readonly receiverHosts: readonly string[];
+}
+
+/** The account's webhooks. They are created and updated by bodies of the API: `{"metadata": {...}}`. */
+export function createWebhooks({ clock, random, receiverHosts }: WebhooksNeeds) {
   const webhooks = new Map<string, CreatedWebhook>();
+  const schema = bodySchema(receiverHosts);
 
   /** With the secret that the API never shows again. @throws MockError 404 */
   const withSecret = (id: string): CreatedWebhook => {
@@ -64,8 +80,8 @@ export function createWebhooks(clock: Clock, random: Random) {
     withSecret,
 
     /** Registers a webhook. @returns it with its secret, which is not shown again @throws MockError 400 */
-    create(input: unknown): CreatedWebhook {
-      const metadata = parse(metadataSchema, input);
+    create(body: unknown): CreatedWebhook {
+      const { metadata } = parse(schema, body);
       const now = microseconds(clock.now());
       const mark = random.seed !== undefined ? SEEDED_MARK : ''; // a secret that follows from a seed says so, and receivers refuse it
       const webhook: CreatedWebhook = {
@@ -92,11 +108,11 @@ export function createWebhooks(clock: Clock, random: Random) {
      * Changes the members of the metadata that were sent. Clients written in Go send a list that they do not set as null.
      * @throws MockError 404, 400
      */
-    update(id: string, input: unknown): Webhook {
+    update(id: string, body: unknown): Webhook {
       const before = withSecret(id);
-      const change = parse(z.record(z.string(), z.unknown()), input);
+      const change = parse(changeSchema, body).metadata;
       const site_ids = change.site_ids ?? before.metadata.site_ids;
-      const metadata = parse(metadataSchema, { ...before.metadata, ...change, site_ids });
+      const { metadata } = parse(schema, { metadata: { ...before.metadata, ...change, site_ids } });
       const webhook = { ...before, last_modified: microseconds(clock.now()), metadata };
       webhooks.set(id, webhook);
       return withoutSecret(webhook);

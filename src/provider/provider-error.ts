@@ -80,6 +80,7 @@ const codes: Readonly<Record<number, string>> = {
   401: 'unauthorized',
   403: 'forbidden',
   404: 'not_found',
+  409: 'conflict',
   422: 'unprocessable',
   429: 'rate_limit_exceeded',
 };

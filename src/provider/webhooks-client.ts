@@ -78,6 +78,8 @@ const advice: Advice = {
   unexpected_answer:
     'Check that the base URL is that of the provider’s API, without /v2, and without a redirect',
   invalid_body: 'Check the name, the URL (HTTPS), the events and the site ids',
+  conflict: 'The webhooks may have changed meanwhile: look at their list, then try again',
+  unprocessable: 'Check the id and the values that were sent; the same request will fail again',
 };
 
 /**

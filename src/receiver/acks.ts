@@ -17,6 +17,9 @@ export async function commits(queue: Pick<Queue, 'ping'>, clock: Clock): Promise
   return (await within(clock, PATIENCE_MS, pinged)) ?? false;
 }
 
+/** Records a notification. @param traceparent the header of its request */
+export type RecordOne = (notification: VerifiedNotification, traceparent?: string) => Promise<Recorded>;
+
 /** The acks that wait for their commits, and whether a further ack would get its commit soon. */
 export function acksOf(queue: Pick<Queue, 'record' | 'ping'>, clock: MonotonicClock) {
   /** acks whose commits have not ended, the oldest first */

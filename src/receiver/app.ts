@@ -3,9 +3,8 @@ import { messageOf } from '../base/errors.ts';
 import { boundedLog, counterBy } from '../base/log.ts';
 import { sourceOf } from '../base/request-source.ts';
 import type { Answered, Parts } from '../observer.ts';
-import { lineOf } from '../store/stored.ts';
-import { label } from '../store/verified.ts';
-import { acksOf } from './acks.ts';
+import { label, lineOf } from '../store/stored.ts';
+import { acksOf, type RecordOne } from './acks.ts';
 import { answer, requestIdOf } from './answer.ts';
 import type { Keyring } from './keyring.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -28,6 +27,8 @@ export interface ReceiverParts extends Parts {
   readonly keyring: Keyring;
   readonly quarantine: Pick<Quarantine, 'add'>;
   phase(): Phase;
+  /** records in another way, as where it is traced */
+  readonly around?: ((record: RecordOne) => RecordOne) | undefined;
 }
 
 /** What the receiver knows of a request on the webhook path when its head has come. */
@@ -41,8 +42,9 @@ interface Exchange {
 
 /** The public app: the webhook route, `/healthz`, `/readyz`, and nothing else. */
 export function createReceiver(parts: ReceiverParts): express.Express {
-  const { config, store, keyring, clock, log, phase } = parts;
+  const { config, store, keyring, clock, log, phase, around } = parts;
   const acks = acksOf(store.queue, clock);
+  const record = around?.(acks.record) ?? acks.record;
   const refuse = refusals(parts);
 
   const checkHead: RequestHandler = (req, res, next) => {
@@ -63,7 +65,7 @@ export function createReceiver(parts: ReceiverParts): express.Express {
     const verdict = await judge(token, req.body ?? Buffer.alloc(0), keyring);
     if ('error' in verdict) return refuse(res, verdict);
     const notification = { ...verdict, request: requestIdOf(res) };
-    const recorded = await acks.record(notification);
+    const recorded = await record(notification, req.get('traceparent'));
     answer(res, 200, recorded);
     log.debug({ ...lineOf(notification), status: recorded.status }, 'notification recorded');
     observe(res, parts, { source: '', recorded, kind: verdict.kind, webhookId: verdict.webhookId });

@@ -48,7 +48,7 @@ export const migrations: readonly ((d: Dialect) => string)[] = [
 CREATE TABLE events (
   seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, subscriber text ${d.bytes} NOT NULL DEFAULT '',
   origin text NOT NULL DEFAULT 'notification', kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
-  resource text ${d.bytes} NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text, request text,
+  resource text ${d.bytes} NOT NULL, event_time bigint NOT NULL, received_at bigint NOT NULL, body text, request text, trace text,
   deliveries int NOT NULL DEFAULT 1, last_delivery_at bigint NOT NULL,
   status text NOT NULL DEFAULT 'pending', next_at bigint, held_by bigint,
   starts int NOT NULL DEFAULT 0, attempts int NOT NULL DEFAULT 0, crashes int NOT NULL DEFAULT 0, asked_at bigint,

@@ -6,7 +6,9 @@ import { startReceiver } from '../support/receiver.ts';
 import { runCli, startCli } from '../support/run-cli.ts';
 
 test('hookkit mock says what it is, where it listens, its credentials and routes, then a line for each attempt, without its token, and ends with 0', async () => {
-  const mock = startCli(['mock', '--virtual-clock', '--seed', '5'], { env: { MOCK_PORT: '0' } });
+  const mock = startCli(['mock', '--virtual-clock', '--seed', '5', '--receiver-host', 'b'], {
+    env: { MOCK_PORT: '0' },
+  });
   await mock.says('/_mock/reset');
   const [url = ''] = /http:\S+/.exec(mock.said()) ?? [];
   expect(mock.said()).toMatch(new RegExp(`^.*MOCK.* ${url}\n`));
@@ -20,6 +22,8 @@ test('hookkit mock says what it is, where it listens, its credentials and routes
   await ask(`${url}/v2/webhooks`, 'POST', {
     metadata: { name: 'a', webhook_url: receiver.url, events: ['channel_created'], site_ids: ['s'] },
   });
+  const elsewhere = { name: 'b', webhook_url: 'http://b:3000/', events: [], site_ids: [] };
+  expect((await ask(`${url}/v2/webhooks`, 'POST', { metadata: elsewhere })).status).toBe(201);
   await ask(`${url}/_mock/channels`, 'POST', { site_id: 's' });
   await mock.says('delivered');
   const line = mock

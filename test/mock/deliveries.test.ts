@@ -169,6 +169,17 @@ describe('a fault', () => {
     expect(Math.max(...lateness('delay'))).toBeLessThan(60_000);
   });
 
+  test('reformat sends what verifies, with another header and white space in its token', async () => {
+    const { secret } = stage.webhook();
+    expect(await six({ reformat: 1 })).toEqual(media);
+    expect(stage.receiver.received.map((one) => verify(one, secret))).toEqual(media.map(() => undefined));
+    const [{ token = '', text = '' } = {}] = stage.receiver.received;
+    const [header, claims = ''] = token.split('.').map((part) => Buffer.from(part, 'base64url').toString());
+    expect(header).toBe('{"typ": "JWT", "alg": "HS256"}');
+    expect([claims.length > text.length, JSON.stringify(JSON.parse(claims))]).toEqual([true, text]);
+    expect(latest()).toMatchObject({ faults: ['reformat'], state: 'delivered' });
+  });
+
   test.each<[FaultName, Refusal]>([
     ['tamper', { reason: 'claims differ', path: '/media_id' }],
     ['forge', { reason: 'bad signature' }],

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { ask } from './support/api.ts';
 import { useStage } from './support/stage.ts';
 
-const stage = useStage({ rateLimit: 1_000_000 });
+const receiverHosts = ['Receiver-1', 'receiver-2:8080', 'receiver-3:80'];
+const stage = useStage({ rateLimit: 1_000_000, receiverHosts });
 const Authorization = 'mock-api-secret';
 const v2 = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
   ask(`${stage.mock.url}/v2${path}`, method, body, headers);
@@ -49,6 +50,9 @@ describe('the metadata', () => {
   test.each([
     [{ description: undefined }, { description: '' }],
     [{ webhook_url: 'http://[::1]:3000/x' }, { webhook_url: 'http://[::1]:3000/x' }],
+    [{ webhook_url: 'http://RECEIVER-1:3000/x' }, { webhook_url: 'http://RECEIVER-1:3000/x' }],
+    [{ webhook_url: 'http://receiver-2:8080/' }, { webhook_url: 'http://receiver-2:8080/' }],
+    [{ webhook_url: 'http://receiver-3/x' }, { webhook_url: 'http://receiver-3/x' }],
     [{ color: 'red' }, {}],
   ])('%j is taken, at creation, as %j', async (given, taken) => {
     expect((await create(given)).metadata).toEqual({ ...metadata, ...taken });
@@ -63,25 +67,32 @@ describe('the metadata', () => {
     expect(json.metadata).toEqual({ ...metadata, ...changed });
   });
 
-  test.each<unknown>([
-    '{"metadata": {',
-    'x'.repeat(1_100_000),
-    { metadata: { ...metadata, events: ['media_created', 'media_exploded'] } },
-    { metadata: { ...metadata, webhook_url: 'http://example.com/' } },
-    { metadata: { ...metadata, webhook_url: 'https://example.com/\r\nX: y' } },
-    { metadata: { ...metadata, name: 5 } },
-  ])('is refused with 400 invalid_body, in the body %.60j', async (body) => {
+  const NO_URL = 'metadata.webhook_url: must be an https URL, or ';
+  test.each<[unknown, string]>([
+    ['\u009b[31m', String.raw`\u009b[31m`],
+    ['x'.repeat(1_100_000), 'request entity too large'],
+    [[], 'Invalid input: expected object, received array'],
+    [metadata, 'metadata: Invalid input: expected object'],
+    [{ metadata: { ...metadata, events: ['channel_idle', 'exploded'] } }, 'metadata.events.1: Invalid'],
+    [{ metadata: { ...metadata, webhook_url: 'http://example.com/' } }, NO_URL],
+    [{ metadata: { ...metadata, webhook_url: 'https://example.com/\r\nX: y' } }, NO_URL],
+    [{ metadata: { ...metadata, webhook_url: 'http://receiver-1.evil.example/' } }, NO_URL],
+    [{ metadata: { ...metadata, webhook_url: 'http://receiver-2/' } }, NO_URL],
+    [{ metadata: { ...metadata, name: 5 } }, 'metadata.name: Invalid input: expected string'],
+  ])('is refused with 400 invalid_body and the reason, in the body %.60j', async (body, why) => {
     const { id } = await create();
     for (const answer of [await v2('POST', '/webhooks', body), await v2('PATCH', `/webhooks/${id}`, body)]) {
-      expect([answer.status, answer.json.errors[0].code]).toEqual([400, 'invalid_body']);
+      const [{ code, description }, ...others] = answer.json.errors;
+      expect([answer.status, code, others]).toEqual([400, 'invalid_body', []]);
+      expect(description).toMatch(/^The provided request body is invalid\. /);
+      expect(description).toContain(why);
     }
   });
 
-  test('needs a name, an address and events, at creation, else 400', async () => {
-    for (const field of ['name', 'webhook_url', 'events']) {
-      const without = { metadata: { ...metadata, [field]: undefined } };
-      expect((await v2('POST', '/webhooks', without)).status).toBe(400);
-    }
+  test('needs a name, an address and events, at creation, else 400 names each that is missing', async () => {
+    const { status, json } = await v2('POST', '/webhooks', { metadata: {} });
+    const named = [...json.errors[0].description.matchAll(/metadata\.(\w+): /g)].map(([, name]) => name);
+    expect([status, named]).toEqual([400, ['name', 'webhook_url', 'events']]);
   });
 });
 
@@ -117,8 +128,12 @@ test.each<[number, string, string, string, string, Record<string, string>?]>([
   [404, 'not_found', 'requested resource could not be found', 'GET', '/webhooks/aaaaaaaa'],
   [404, 'not_found', 'requested resource could not be found', 'GET', '/nothing'],
   [405, 'method_not_allowed', NOT_ALLOWED, 'PUT', '/webhooks'],
+  [403, 'forbidden', 'Requestor does not have permission to perform the request', 'GET', '/webhooks'],
+  [409, 'conflict', 'Request conflicts with state of target resource', 'POST', '/webhooks'],
+  [422, 'unprocessable', 'Provided request cannot be processed', 'DELETE', '/webhooks/aaaaaaaa'],
 ])('an error is %d %s "%s", in the envelope and with the five headers, for %s %s %j', async (...row) => {
   const [status, code, description, method, path, headers] = row;
+  if ([403, 409, 422].includes(status)) stage.mock.setFaults({ [code]: 1 });
   const answer = await v2(method, path, undefined, headers);
   expect([answer.status, answer.json]).toEqual([status, { errors: [{ code, description }] }]);
   const named = ['limit', 'remaining'].map((name) => Number(answer.headers.get(`jw-request-${name}`)));
@@ -127,6 +142,25 @@ test.each<[number, string, string, string, string, Record<string, string>?]>([
   expect(answer.headers.get('jw-proxied-request')).toBe('false');
   expect(answer.headers.get('jw-dashboard-page')).toBe(`${stage.mock.url}/`);
   if (status === 405) expect(answer.headers.get('allow')).toMatch(/GET, HEAD/);
+});
+
+test('what faults refuse changes nothing, what only reads has no conflict, and a seed refuses the same ones again', async () => {
+  const run = async () => {
+    stage.mock.reset();
+    const { id } = stage.webhook();
+    stage.mock.setFaults({ conflict: 0.4, unprocessable: 0.3 });
+    const statuses: number[] = [];
+    for (const name of 'abcdefghij') {
+      const { status } = await v2('PATCH', `/webhooks/${id}`, { metadata: { name } });
+      const { json } = await v2('GET', `/webhooks/${id}`);
+      expect(json.metadata.name === name).toBe(status === 200);
+      statuses.push(status);
+    }
+    return statuses;
+  };
+  const first = await run();
+  expect(new Set(first)).toEqual(new Set([200, 409, 422]));
+  expect(await run()).toEqual(first);
 });
 
 describe('requests as real clients send them', () => {

@@ -18,7 +18,7 @@ export function eraseOperations(d: Dialect) {
   const find = `${INDEXED.map((which) => `${meant} AND ${which}`).join(' UNION ALL ')} LIMIT ${WAVE}`;
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const bySeq = d.rows('seq bigint, name text');
-  const empty = `UPDATE events SET body = NULL, request = NULL, site_id = '', resource = ${bySeq.name},
+  const empty = `UPDATE events SET body = NULL, request = NULL, trace = NULL, site_id = '', resource = ${bySeq.name},
       status = CASE WHEN status IN ('pending', 'dead') THEN 'dismissed' ELSE status END, last_error = NULL,
       ended_at = coalesce(ended_at, $now), next_at = NULL, held_by = NULL, waiting = NULL
     ${bySeq.from} WHERE ${bySeq.is('events.seq')}`;

@@ -22,7 +22,7 @@ export function recordOperations(d: Dialect) {
     d,
     'events',
     'id text, origin text, kind text, webhook_id text, site_id text, resource text, event_time bigint, received_at bigint, ' +
-      'body text, request text, deliveries int, last_delivery_at bigint',
+      'body text, request text, trace text, deliveries int, last_delivery_at bigint',
     `ON CONFLICT (id) DO NOTHING ${d.changed('id')}`,
   );
   const open = opening(d);

@@ -1,18 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { MockProvider } from '../../../src/mock/index.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
-import { createCommand, type Installation, install, SITE } from '../../support/installation.ts';
+import { createCommand, install, SITE } from '../../support/installation.ts';
 import { handOn } from '../../support/provider-proxy.ts';
 import { startCli } from '../../support/run-cli.ts';
 
 const URL = 'https://your.host/webhooks/media';
-let here: Installation;
-beforeAll(async () => {
-  here = await install();
-  await (await here.openStore()).close();
-});
+const here = await install();
+await (await here.openStore()).close();
 afterAll(() => here.dispose());
 
 const create = (...more: string[]) =>
@@ -44,6 +41,11 @@ test('registers a webhook as told, and changes the given settings and nothing el
   const view = await here.json(['webhooks', 'update', id, '--name', 'other', '--all-events']);
   expect(view).toMatchObject({ id, provider: { name: 'other' } });
   expect(metadata()).toEqual({ ...given, name: 'other', events: [...kindNames] });
+});
+
+test('says which setting the provider refuses, and ends with 1, when it does not send to the URL', async () => {
+  const { code, stderr } = await here.cli(createCommand('http://receiver-1:3000/webhooks/media'));
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/400 invalid_body: .* metadata\.webhook_url: /)]);
 });
 
 test('deletes a webhook and lets its secret verify for the grace time, when it is deleted', async () => {

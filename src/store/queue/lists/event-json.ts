@@ -24,7 +24,8 @@ export function jsonOf<T extends object>(row: T): Json<T> {
 }
 
 /** An event as JSON, for `--json` and the API. */
-export const eventJson = ({ seq: _, endedAt, late, ...event }: StoredEvent) => jsonOf(event);
+export const eventJson = ({ seq: _, endedAt, late, trace, ...event }: StoredEvent) =>
+  jsonOf({ ...event, traceId: trace?.split('-')[1] });
 
 /**
  * One event with the start that has not ended (`running`), the state of its media or channel now, the
