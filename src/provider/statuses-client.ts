@@ -252,9 +252,10 @@ function fieldsOf(name: string, value: unknown): [string, string][] {
   return Object.entries(value).flatMap(([member, one]) => fieldsOf(`${name}[${member}]`, one));
 }
 
-/** A text without a zone is of this machine's. */
+/** A text without an offset is in UTC, as at the provider. */
 function momentOf(at: Date | string): string {
-  const moment = new Date(at);
+  const isBare = typeof at === 'string' && /[T ][\d:.]+$/.test(at);
+  const moment = new Date(isBare ? `${at}Z` : at);
   if (at === '' || Number.isNaN(moment.getTime())) throw new RangeError('the time of a status is not a date');
   return moment.toISOString();
 }
