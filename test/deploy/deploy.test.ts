@@ -94,6 +94,15 @@ test.each(RECEIVERS)('takes all of .env, and adds what is valid, when compose.ya
     expect(given[secret]).toMatch(/^\$\{\w+:\?\}$/);
 });
 
+test('lets no job but the one that publishes ask for a token, and takes fixed actions, when a version is tagged', () => {
+  const { permissions, jobs } = parse(read('.github/workflows/release.yml'));
+  const { check, publish } = jobs;
+  expect([permissions, check.permissions, publish.needs]).toEqual([{ contents: 'read' }, undefined, 'check']);
+  expect(publish.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
+  const steps = [...check.steps, ...publish.steps].filter(({ uses }) => uses);
+  for (const { uses } of steps) expect(uses).toMatch(/@[0-9a-f]{40}$/);
+});
+
 test('names the same receivers, and keeps short logs of all, when both files of deploy/compose/ are compared', () => {
   const upstream = [...shipped('nginx.conf').matchAll(/^ {2}server (receiver-\d):3000 /gm)];
   expect(upstream.map(([, name]) => name)).toEqual(RECEIVERS);
