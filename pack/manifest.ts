@@ -8,7 +8,7 @@ export interface Manifest {
 }
 
 /** What a clone needs and the package does not. */
-const OF_CLONES = ['private', 'devDependencies', 'overrides', 'allowScripts'];
+const OF_CLONES = ['devDependencies', 'overrides', 'allowScripts'];
 /** If npm is killed while it packs, the next one finds these, and they restore what it finds. No installation runs them. */
 const SCRIPTS = ['prepack', 'postpack'];
 

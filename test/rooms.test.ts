@@ -90,5 +90,4 @@ test('tells its commands and serves, when all optional rooms and their mounts ar
   const service = await startProcess(env, copy, cli);
   expect((await deliver(service.url, bodyOf(1))).status).toBe(200);
   await service.stop();
-  rmSync(copy, { recursive: true });
 });

@@ -8,7 +8,7 @@ export const KIT = 'webhook-receiver-kit';
 
 const manifest = readFileSync(new URL('package.json', kitFolder), 'utf8');
 
-/** The version of the kit, such as 0.1.0: of the program that runs, whatever is installed meanwhile. */
+/** The version of the kit, such as 1.0.0: of the program that runs, whatever is installed meanwhile. */
 export const kitVersion: string = JSON.parse(manifest).version;
 
 /** Whether this is the installed package, which holds JavaScript. A clone runs the TypeScript itself. */

@@ -6,7 +6,7 @@ import { KitError } from '../base/errors.ts';
 import { writeWholeFile } from '../replay/export-recording.ts';
 import { CURSOR, parseLine } from '../replay/recording-lines.ts';
 import { iso } from '../store/queue/lists/event-json.ts';
-import { toVerified } from '../store/verified.ts';
+import { toVerified } from '../store/stored.ts';
 import { signingKeys } from './events/send.ts';
 import { readInput, readSecret } from './input.ts';
 import { interruptible } from './interruptible.ts';

@@ -28,7 +28,8 @@ export function watchLoop<A extends Wrapped>(app: A, log?: Logger): A {
   };
   const start = () => {
     if (thread) return;
-    thread = new Worker(new URL(import.meta.url), { workerData: { watching: log ? 'told' : 'ended' } });
+    const workerData = { watching: log ? 'told' : 'ended' };
+    thread = new Worker(new URL(import.meta.url), { workerData, execArgv: [] });
     thread.unref();
     if (log) {
       thread.on('message', (stood: object) => log.error(stood, 'the event loop stood still'));

@@ -25,6 +25,7 @@ export const controlCatalogue = [
   ['GET', '/_mock/deliveries', 'the deliveries, with their attempts and answers'],
   ['POST', '/_mock/deliveries/:id/redeliver', 'sends it again'],
   ['PUT', '/_mock/faults', '{"duplicate": 0.1}: probabilities of faults'],
+  ['PUT', '/_mock/statuses', '{"before_4_3": true}: statuses are scheduled as before release 4.3'],
   ['GET', '/_mock/clock', 'the time on the clock'],
   ['POST', '/_mock/clock', '{"advance": "6m"}: moves the clock forward'],
   ['POST', '/_mock/reset', 'back to the start: no webhooks, media or faults'],
@@ -35,13 +36,14 @@ export interface Controlled {
   readonly sites: Simulation;
   readonly deliveries: Deliveries;
   readonly clock: MockClock;
+  readonly statuses: { behave(as: unknown): unknown };
   reset(): void;
   /** the names that lead to the mock */
   readonly own: GuardOptions;
 }
 
 /** The routes that control the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
-export function controlRoutes({ sites, deliveries, clock, reset, own }: Controlled): Router {
+export function controlRoutes({ sites, deliveries, statuses, clock, reset, own }: Controlled): Router {
   const router = Router();
   const forbid = guard(own, (response, error) => response.status(403).json({ error }));
   router.use(answerVisibly, forbid);
@@ -73,6 +75,7 @@ export function controlRoutes({ sites, deliveries, clock, reset, own }: Controll
   });
   route('post', '/deliveries/:id/redeliver', 202, ({ id }) => deliveries.redeliver(id));
   route('put', '/faults', 200, ({ body }) => deliveries.setFaults(body));
+  route('put', '/statuses', 200, ({ body }) => statuses.behave(body));
   const time = () => ({ now: new Date(clock.now()).toISOString() });
   route('get', '/clock', 200, time);
   route('post', '/clock', 200, async ({ body }) => {

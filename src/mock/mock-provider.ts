@@ -14,7 +14,7 @@ import { type MockOptions, mockDefaults, type Settings } from './mock-options.ts
 import { randomStreams } from './random.ts';
 import { rateLimit } from './requests.ts';
 import { createSimulation, type Simulation } from './simulation.ts';
-import { createStatusesApi } from './statuses/index.ts';
+import { type Behaviour, createStatusesApi } from './statuses/index.ts';
 import { createWebhooks, type MetadataInput } from './webhooks.ts';
 import { webhooksApi } from './webhooks-api.ts';
 
@@ -62,6 +62,9 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
     /** Sets some of the faults' probabilities. @returns all of them @throws MockError 400 */
     setFaults: (some: FaultsChange) => deliveries.setFaults(some),
 
+    /** How statuses are scheduled. @throws MockError 400 */
+    setStatuses: (as: Behaviour) => statuses.behave(as),
+
     /** The Authorization that the webhooks API accepts. */
     apiSecret: settings.apiSecret,
     /** Where it listens: `http://127.0.0.1:4010`. */
@@ -107,7 +110,7 @@ function createProvider(options: MockOptions, listener: () => Listener | undefin
       return express()
         .disable('x-powered-by')
         .disable('etag') // the provider's services know no conditional requests
-        .use('/_mock', controlRoutes({ sites, deliveries, clock, reset, own }))
+        .use('/_mock', controlRoutes({ sites, deliveries, statuses, clock, reset, own }))
         .use('/v2', webhooksApi({ ...sites, webhooks, rateLimit: limit, apiSecret, baseUrl, own, refusal }))
         .use(statuses.router)
         .use((_request, response) => {

@@ -64,7 +64,7 @@ export interface ApiRequest extends CallOptions {
   readonly id?: string;
   /** Of a list, and only of a list. */
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** Sent as JSON. */
+  /** Sent as a form if it is one, else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** For a request that must not be carried out twice: what a user does after a failure, as the provider may have carried it out. */
@@ -152,11 +152,15 @@ export class HttpClient {
     const { clock = systemClock, timeoutMs = 10_000 } = this.#options;
     signal?.throwIfAborted();
     const url = this.#urlOf(request);
+    const [type, content] =
+      body instanceof URLSearchParams
+        ? ['application/x-www-form-urlencoded', String(body)]
+        : ['application/json', JSON.stringify(body)];
     // Not within the try, so that a header that cannot be sent is not taken for a connection that was lost.
     const headers = new Headers({
       Accept: 'application/json',
       Authorization: this.#api.authorization,
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(body !== undefined && { 'Content-Type': type }),
       ...request.headers,
     });
     const limit = timeLimit(timeoutMs);
@@ -166,7 +170,7 @@ export class HttpClient {
       response = await (this.#options.fetch ?? fetch)(url, {
         method,
         headers,
-        body: body === undefined ? null : JSON.stringify(body),
+        body: content ?? null,
         redirect: 'manual',
         signal: AbortSignal.any(signal ? [limit, signal] : [limit]),
       });

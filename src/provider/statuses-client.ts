@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { type ApiRequest, type CallOptions, type ClientOptions, HttpClient } from './http-client.ts';
 import type { Advice } from './provider-error.ts';
 
@@ -111,13 +112,17 @@ export interface StatusPage {
 
 /** The options of a call that makes a status. */
 export interface CreationOptions extends CallOptions {
-  /** Makes a repeat within the hour harmless: the event's id, say. One for this call alone if not given. */
+  /** Makes a repeat within the hour harmless: the event's id, say. One for this call alone if not given. See `schedule`, too. */
   readonly idempotencyKey?: string;
 }
 
 const STATUSES = '/api/v1/statuses';
 const SCHEDULED = '/api/v1/scheduled_statuses';
 const LONGEST_PAGE = 40;
+const LEAD_MS = 300_000;
+
+const adviceIfScheduled =
+  'The status may be scheduled in spite of this: call again with an idempotencyKey and the same time, and it is looked for first';
 
 const advice: Advice = {
   unauthorized: 'Check the user token: it may be mistyped, revoked or expired',
@@ -137,15 +142,19 @@ const advice: Advice = {
  */
 export class StatusesClient {
   readonly #http: HttpClient;
+  readonly #clock: Clock;
 
   /** @throws TypeError on a base URL or token that cannot be used */
   constructor({ baseUrl, token, ...options }: StatusesClientOptions) {
     const access = { baseUrl, credential: token, authorization: `Bearer ${token}` };
     this.#http = new HttpClient({ ...access, advice }, options);
+    this.#clock = options.clock ?? systemClock;
   }
 
   /**
-   * Schedules a status for a time, more than 5 minutes ahead.
+   * Schedules a status for a time, more than 5 minutes ahead. Servers before Mastodon 4.3 know no `Idempotency-Key` here, so a
+   * request that may have been carried out is not sent again. With an `idempotencyKey`, the call first looks for a scheduled
+   * status with this text, time and files, and returns that: give a repeat of the call the same time.
    * @throws ProviderError; RangeError on a date that is none, which the provider would take for “at once”
    */
   async schedule(
@@ -153,8 +162,17 @@ export class StatusesClient {
     at: Date | string,
     options: CreationOptions = {},
   ): Promise<ScheduledStatus> {
-    const request = creation({ ...status, scheduled_at: momentOf(at) }, options);
-    const value = await this.#http.json(request, z.union([scheduledStatus, publishedStatus]));
+    const scheduled_at = momentOf(at);
+    const request = creation({ ...status, scheduled_at }, options);
+    if (options.idempotencyKey !== undefined)
+      for await (const one of this.list({}, options))
+        if (isSame(one, { ...status, scheduled_at })) return one;
+    if (Date.parse(scheduled_at) < this.#clock.now() + LEAD_MS) {
+      const reason = `${scheduled_at} is not 5 minutes ahead: some providers would publish the status at once, or again`;
+      throw this.#http.failure(request, { code: 'unprocessable', reason });
+    }
+    const asked = { ...request, adviceIfDone: adviceIfScheduled };
+    const value = await this.#http.json(asked, z.union([scheduledStatus, publishedStatus]));
     if ('params' in value) return value;
     // Some releases publish a status that is scheduled less than 5 minutes ahead, instead of refusing it.
     const reason = `the provider has not scheduled but published it, as status ${value.id}`;
@@ -176,7 +194,7 @@ export class StatusesClient {
    * @throws ProviderError not_found where the user has none of this id, or it is out; RangeError on a date that is none
    */
   async reschedule(id: string, at: Date | string, { signal }: CallOptions = {}): Promise<ScheduledStatus> {
-    const body = { scheduled_at: momentOf(at) };
+    const body = new URLSearchParams({ scheduled_at: momentOf(at) });
     return this.#http.json({ signal, method: 'PUT', path: SCHEDULED, id, body }, scheduledStatus);
   }
 
@@ -215,11 +233,29 @@ export class StatusesClient {
 
 function creation(body: object, { signal, idempotencyKey = randomUUID() }: CreationOptions): ApiRequest {
   const headers = { 'Idempotency-Key': idempotencyKey };
-  return { method: 'POST', path: STATUSES, body, headers, signal };
+  const form = new URLSearchParams(Object.entries(body).flatMap(([name, value]) => fieldsOf(name, value)));
+  return { method: 'POST', path: STATUSES, body: form, headers, signal };
 }
 
+/** Whether a status is scheduled already: its text, files and time are the same. */
+function isSame({ params, scheduled_at }: ScheduledStatus, wanted: NewStatus & { scheduled_at: string }) {
+  const isSameTime = Date.parse(scheduled_at ?? '') === Date.parse(wanted.scheduled_at);
+  const [files, own] = [params.media_ids, wanted.media_ids].map((ids) => ids?.join() ?? '');
+  return isSameTime && params.text === wanted.status && files === own;
+}
+
+/** The fields of a form, named as in Rails: `media_ids[]`, `poll[options][]`. */
+function fieldsOf(name: string, value: unknown): [string, string][] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((one) => fieldsOf(`${name}[]`, one));
+  if (typeof value !== 'object') return [[name, String(value)]];
+  return Object.entries(value).flatMap(([member, one]) => fieldsOf(`${name}[${member}]`, one));
+}
+
+/** A text without an offset is in UTC, as at the provider. */
 function momentOf(at: Date | string): string {
-  const moment = new Date(at);
+  const isBare = typeof at === 'string' && /[T ][\d:.]+$/.test(at);
+  const moment = new Date(isBare ? `${at}Z` : at);
   if (at === '' || Number.isNaN(moment.getTime())) throw new RangeError('the time of a status is not a date');
-  return typeof at === 'string' ? at : moment.toISOString();
+  return moment.toISOString();
 }

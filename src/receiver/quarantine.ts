@@ -8,7 +8,7 @@ import { problemIn } from '../notification/payload.ts';
 import { claimsRefusal, verifyNotification } from '../notification/token.ts';
 import type { Parts } from '../observer.ts';
 import type { EventStore, Quarantined, ToQuarantine } from '../store/event-store.ts';
-import { toVerified } from '../store/verified.ts';
+import { toVerified } from '../store/stored.ts';
 import { type Keyring, keyringOf } from './keyring.ts';
 
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */

@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isUnavailable } from '../base/errors.ts';
 import { type ParsedBody, parseBody, UnusableBody } from '../notification/json.ts';
 import { type Refusal, verifyNotification } from '../notification/token.ts';
-import type { VerifiedNotification } from '../store/stored.ts';
-import { label, toVerified } from '../store/verified.ts';
+import { label, toVerified, type VerifiedNotification } from '../store/stored.ts';
 import type { Keyring } from './keyring.ts';
 
 export interface Refused {

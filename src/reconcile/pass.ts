@@ -6,7 +6,7 @@ import type { JsonObject } from '../notification/json.ts';
 import { isKind, KINDS } from '../notification/kinds.ts';
 import { eventTimeOf, problemIn, resourceOf } from '../notification/payload.ts';
 import type { EventStore, Expected, Pass, VerifiedNotification } from '../store/event-store.ts';
-import { toVerified } from '../store/verified.ts';
+import { toVerified } from '../store/stored.ts';
 
 /** How far the times of an expected notification and of what came may differ. */
 const SAME_MS = 60_000;

@@ -5,7 +5,7 @@ import { KitError, messageOf } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import { type JsonObject, parseBody } from '../notification/json.ts';
 import type { EventFilter, StoredEvent, StoreReader, VerifiedNotification } from '../store/event-store.ts';
-import { toVerified } from '../store/verified.ts';
+import { toVerified } from '../store/stored.ts';
 import { type RecordedNotification, readRecording } from './recording-lines.ts';
 import { UNINTERRUPTED } from './replay-listener.ts';
 

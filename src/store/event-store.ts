@@ -1,9 +1,11 @@
+import type { Db, Dialect } from './dialect.ts';
 import { callsOf, type Engine, type StoreOptions } from './engine.ts';
 import { quarantineReads } from './quarantine/lists/entries.ts';
-import { quarantineOn } from './quarantine/quarantine.ts';
-import { queueOn, queueReaderOn } from './queue/queue.ts';
+import { quarantineOn, quarantineOperations } from './quarantine/quarantine.ts';
+import { eventReads } from './queue/lists/events.ts';
+import { queueOn, queueOperations, queueReaderOn } from './queue/queue.ts';
 import { reportOperations, reportReads } from './reports/report.ts';
-import type { Secrets } from './secrets/vault.ts';
+import { type Secrets, secretOperations, secretReads } from './secrets/vault.ts';
 
 export type * from './queue/lists/types.ts';
 export type { Erasure, Queue, Recorded } from './queue/queue.ts';
@@ -41,3 +43,28 @@ export function storeOn(engine: Engine, secrets: Secrets, options: StoreOptions)
   const reports = { ...reader.reports, ...callsOf(reportOperations, engine.write) };
   return { ...reader, queue, quarantine, secrets, reports, busy: engine.busy, compact: engine.compact };
 }
+
+/**
+ * What is done in the store, each within one transaction. One order of locks holds everywhere: new ids by id, then lanes by name, then
+ * existing events by seq.
+ */
+export const operationsOf = (d: Dialect) => ({
+  ...queueOperations(d),
+  ...quarantineOperations(d),
+  ...secretOperations(d),
+  ...reportOperations(d),
+  // The queries of lists. They delay no writes.
+  ...eventReads(d),
+  ...quarantineReads(d),
+  ...secretReads(),
+  ...reportReads(d),
+});
+
+/** One of them, as an engine has it by its name. */
+export type Operate = (db: Db, input: never) => unknown;
+
+/** The operations whose commits need not be on disk: what a power cut takes of them runs again, or was never acknowledged. */
+const relaxed: readonly Operation[] = ['claim', 'renew', 'wake', 'settle', 'comeDue', 'keep', 'giveWay'];
+export const RELAXED: ReadonlySet<string> = new Set(relaxed);
+
+type Operation = keyof ReturnType<typeof operationsOf>;

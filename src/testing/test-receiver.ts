@@ -22,8 +22,7 @@ import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event
 import { openStore } from '../store/open.ts';
 import { stateJson } from '../store/queue/lists/event-json.ts';
 import { toReplay } from '../store/queue/lists/search.ts';
-import { isEventId } from '../store/stored.ts';
-import { toVerified } from '../store/verified.ts';
+import { isEventId, toVerified } from '../store/stored.ts';
 import { appOf, type CheckOptions, configOf, type KitOptions } from './kit-options.ts';
 import { NEVER_ENDS } from './left-behind.ts';
 import { Life } from './life.ts';
@@ -80,7 +79,7 @@ export class TestReceiver {
   readonly #lines: string[] = [];
   /** runs what is the mock's: not in the scope of the handler that calls it */
   readonly #aside = AsyncLocalStorage.snapshot();
-  /** The requests that handlers have made to the scheduled statuses API; `body` is what was sent as JSON, if anything was. */
+  /** The requests that handlers have made to the scheduled statuses API; `body` has the fields of the form, those named `x[]` as lists. */
   readonly statusesCalls: { method: string; path: string; body: unknown; status: number }[] = [];
   /** A client of the scheduled statuses API of the same user that handlers have. */
   readonly statuses;
@@ -461,7 +460,9 @@ export class TestReceiver {
       const { href, pathname, search } = new URL(String(input));
       await life?.reach('before call', `${method} ${pathname}`);
       const answer = await this.#aside(() => this.provider.fetch(href, init));
-      const sent = typeof body === 'string' ? JSON.parse(body) : undefined;
+      const form = new URLSearchParams(typeof body === 'string' ? body : '');
+      const sentAs = (name: string) => (name.endsWith('[]') ? form.getAll(name) : form.get(name));
+      const sent = Object.fromEntries(Array.from(form.keys(), (name) => [name, sentAs(name)]));
       if (life)
         this.statusesCalls.push({ method, path: pathname + search, body: sent, status: answer.status });
       await life?.reach('after call', `${method} ${pathname}`);

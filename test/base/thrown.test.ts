@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { logFormat } from '../../src/base/log.ts';
-import { isFromUsersFiles, textOf } from '../../src/base/thrown.ts';
+import { textOf } from '../../src/base/thrown.ts';
 import { HOSTILE, hostileIn } from '../support/hostile-text.ts';
 
 const ROOT = new URL('../../', import.meta.url).href;
@@ -50,14 +50,6 @@ test('the stack of an error ends with the last line in a file of the user, and h
   const places = [asked, 'node:internal/a:1:2', save, `${once}`, handler, `${run}`, asked];
   expect(textOf(thrownAt(places))).toBe(['Error: broken', asked, save, handler].join('\n    at '));
   expect(textOf(thrownAt([`${run}`]))).toBe(`Error: broken\n    at ${run}`);
-});
-
-test.each([
-  ['a file of the user', `act (file:///srv/my%20own/h.ts:5:6)`, true],
-  ['the kit', `settle (${ROOT}src/dispatch/run-handler.ts:1:2)`, false],
-  ['a package', 'ask (file:///a/node_modules/b.js:3:4)', false],
-])('an error from %s is from the files of the user: %p', (_what, place, isTheirs) => {
-  expect(isFromUsersFiles(thrownAt([place]))).toBe(isTheirs);
 });
 
 test('a log line is JSON that means its arguments, when they are hostile, in whatever member, message or child', () => {

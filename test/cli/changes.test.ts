@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import { HANDLED, settleAll } from '../support/claiming.ts';
-import { type Installation, install } from '../support/installation.ts';
+import { install } from '../support/installation.ts';
 import { present } from '../support/only.ts';
 import { verified } from '../support/verified-notification.ts';
 
@@ -13,26 +13,20 @@ const HANDLERS = fileURLToPath(new URL('./handlers/changing.ts', import.meta.url
 const NOON = Date.UTC(2026, 0, 1, 12);
 const SECRETS = ['a-secret-from-a-file', 'secret.txt'];
 
-let here: Installation;
-let event = '';
-beforeAll(async () => {
-  here = await install({ HANDLERS }, 'sqlite');
-  const store = await here.openStore();
-  event = (await store.queue.record(verified({ media_id: 'came', at: NOON }))).id;
-  await store.queue.record(verified({ media_id: 'other', at: NOON }));
-  await settleAll(store, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
-  const unproven = { ...verified({ media_id: 'quarantined', at: NOON }), token: 'x.y.z', source: '::1' };
-  await store.quarantine.add(unproven, 1_000_000);
-  await store.close();
-  writeFileSync(join(here.directory, 'secret.txt'), 'a-secret-from-a-file');
-  writeFileSync(join(here.directory, 'old.ndjson'), `${verified({ media_id: 'old' }).body}\n`);
-});
+const here = await install({ HANDLERS }, 'sqlite');
 afterAll(() => here.dispose());
+const store = await here.openStore();
+for (const media_id of ['came', 'other']) await store.queue.record(verified({ media_id, at: NOON }));
+await settleAll(store, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
+const unproven = { ...verified({ media_id: 'quarantined', at: NOON }), token: 'x.y.z', source: '::1' };
+await store.quarantine.add(unproven, 1_000_000);
+await store.close();
+writeFileSync(join(here.directory, 'secret.txt'), 'a-secret-from-a-file');
+writeFileSync(join(here.directory, 'old.ndjson'), `${verified({ media_id: 'old' }).body}\n`);
 
-/** Types a command; of names in capitals, the event and the one webhook of the provider are meant. */
+/** Types a command; WEBHOOK is the one webhook of the provider. */
 const type = (command: string) => {
-  const hook = here.mock.listWebhooks().at(-1)?.id ?? '';
-  const typed = command.replace('EVENT', event).replace('WEBHOOK', hook);
+  const typed = command.replace('WEBHOOK', here.mock.listWebhooks().at(-1)?.id ?? '');
   return here.cli(typed.split(' '), { cwd: here.directory });
 };
 const changes = (...more: readonly string[]) => here.json(['audit', ...more]);

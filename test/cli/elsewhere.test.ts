@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { defineHandlers } from '../../src/index.ts';
+import { listeningOn } from '../mock/support/listening.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { runCli, startCli } from '../support/run-cli.ts';
@@ -31,12 +32,7 @@ const server = createServer(({ url = '', headers }, res) => {
   if (url.startsWith('/taken')) seen.push(headers.authorization);
   res.writeHead(302, { Location: '/taken' }).end();
 });
-let at = '';
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  at = `http://127.0.0.1:${Object(server.address()).port}`;
-});
-afterAll(() => void server.close());
+const { url: at } = await listeningOn(server);
 
 /** An event that was imported and handled in production, which has left a step and a state there. */
 async function production() {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { writeNewApp } from '../../src/scaffold/new-app.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { callCli } from '../support/run-cli.ts';
@@ -116,7 +116,6 @@ describe('an app', () => {
     symlinkSync(root, join(place, 'node_modules/webhook-receiver-kit'));
     symlinkSync(join(root, 'node_modules/@types/node'), join(place, 'node_modules/@types/node'));
   });
-  afterAll(() => rmSync(place, { recursive: true }));
 
   test('compiles by its own tsconfig.json, with every recipe', async () => {
     const first = join(place, 'example/tsconfig.json');

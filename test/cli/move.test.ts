@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { claimOne, HANDLED, waiting } from '../support/claiming.ts';
+import { claimOne, waiting } from '../support/claiming.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { openAsOther } from '../support/engine.ts';
 import { commandsOf } from '../support/manual.ts';
@@ -23,10 +23,6 @@ beforeEach(async () => {
 
 test('moves every table and prints what both have, refuses while a program uses the database, and every command refuses the former one', async () => {
   const store = await openAsOther(from);
-  await store.quarantine.add({ ...verified({ media_id: 'q' }), token: 'x.y.z', source: '::1' }, 1_000_000);
-  const claim = await claimOne(store);
-  await store.queue.saveStep({ ...claim, ...{ name: 'step', result: '1' } });
-  await store.queue.settle(claim, { ...HANDLED, state: [{ name: 'n', value: '1' }] });
   const move = () =>
     callCli(['move', '--from', 'sqlite:from.db', '--to', 'sqlite:new/to.db'], { cwd: fileOf() });
   expect(await move()).toMatchObject({ code: 1, stderr: expect.stringContaining('other programs use') });
@@ -37,13 +33,7 @@ test('moves every table and prints what both have, refuses while a program uses 
   expect(moved.stdout).toMatch(/^events +2 +([0-9a-f]{16}) +\1$/m);
   expect(moved.stderr).toMatch(/^moved, and equal on both sides: start the receivers/);
   const to = await openAsOther(`sqlite:${fileOf('new/to.db')}`);
-  const ofEvent = [
-    await to.queue.attempts({ id: claim.id }),
-    await to.queue.steps({ id: claim.id }),
-    await to.queue.state({ resource: claim.resource }),
-  ];
-  const there = [...ofEvent, await to.secrets.live(), await to.quarantine.entries()];
-  expect(there.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1]);
+  expect(await to.secrets.live()).toHaveLength(1);
   expect(await to.queue.count({ waiting: 'asked' })).toBe(1);
   await to.close();
   const former = await callCli(['events', 'list'], { cwd: fileOf(), env: { DATABASE_URL: from } });

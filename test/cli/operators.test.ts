@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   closeSync,
   copyFileSync,
@@ -8,17 +10,17 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import type { StateChange } from '../../src/store/event-store.ts';
-import { claims, HANDLED } from '../support/claiming.ts';
-import { testOfFiles } from '../support/engine.ts';
+import { DEAD, settleAll } from '../support/claiming.ts';
+import { inColumn, testOfFiles } from '../support/engine.ts';
 import { deskForEachTest, ndjson } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
+import { hostileIn, SPOOF } from '../support/hostile-text.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { bodyOf, deliver, SECRET } from '../support/notifications.ts';
-import { present } from '../support/only.ts';
-import { type CliOptions, callCli } from '../support/run-cli.ts';
-import { verified } from '../support/verified-notification.ts';
+import { callCli, ourCli, programEnv } from '../support/run-cli.ts';
+import { verified, verifiedBody } from '../support/verified-notification.ts';
 
 const desk = deskForEachTest();
 
@@ -135,39 +137,71 @@ testOfFiles('status says that the key file is gone, with 1, until it is back', a
   expect(await cli('status')).toMatchObject({ code: 0 });
 });
 
-const run = (args: readonly string[], options: CliOptions = {}) =>
-  callCli(args, { ...options, env: { ...desk().env, ...options.env } });
-
-/** Records an event of a media whose handler left this state. */
-async function leave(state: readonly StateChange[], media_id = 'UUhbHm6C'): Promise<string> {
-  const store = await desk().store();
-  const { id } = await store.queue.record(verified({ media_id }));
-  const claim = present((await claims(store)).find((one) => one.id === id));
-  await store.queue.settle(claim, { ...HANDLED, state });
-  return id;
+/** Runs `hookkit events` with a shell's pipe to a reader; tells what that printed, and on stderr what else was, code included. */
+async function pipeTo(reader: string, args: readonly string[]) {
+  const script = `{ "$@"; echo "code $?" >&3; } 3>&2 | ${reader}`;
+  const child = spawn('sh', ['-c', script, 'sh', process.execPath, ourCli, 'events', ...args], {
+    cwd: desk().directory,
+    env: { ...programEnv, ...desk().env },
+  });
+  const exited = once(child, 'exit');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  await exited;
+  return { stdout, stderr };
 }
 
-const POSTS: readonly StateChange[] = [
-  { name: 'posts', value: '["a","b"]' },
-  { name: 'title', value: '"New"' },
-];
+test.each([
+  ['head -1', ['export'], /^\{.*\}\n$/, /^code 0\n$/],
+  ['true', ['replay', '--all', '--run'], /^$/, /\ncode 0\n$/],
+  ['true', ['replay', '--all', '--run', '--expect', 'dead'], /^$/, /did not end as dead.*\ncode 1\n$/s],
+])('a reader, %s, that has had enough ends %j as ever, after its work', async (reader, args, read, told) => {
+  await desk().fill(500, 50); // more than a pipe holds
+  const { stdout, stderr } = await pipeTo(reader, args);
+  expect(stdout).toMatch(read);
+  expect(stderr).toMatch(told);
+  expect(stderr).not.toContain('EPIPE');
+});
 
-test('state show prints a state by name, as a table and as JSON, and state delete deletes it as a whole, and no other', async () => {
-  await leave(POSTS);
-  await leave(POSTS, 'other');
-  const { code, stdout } = await run(['state', 'show', 'media:UUhbHm6C']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^posts +\["a","b"\]\ntitle +"New"\n$/m);
-  const shown = JSON.parse((await run(['state', 'show', 'media:UUhbHm6C', '--json'])).stdout);
-  expect(shown).toEqual({
-    resource: 'media:UUhbHm6C',
-    subscriber: '',
-    state: { posts: ['a', 'b'], title: 'New' },
-    reminders: [],
-  });
-  const deleted = await run(['state', 'delete', 'media:UUhbHm6C']);
-  expect(deleted).toMatchObject({ code: 0, stdout: 'media:UUhbHm6C: 2 names deleted\n' });
+const BODY = {
+  event: `media_${SPOOF}`,
+  webhook_id: `w${SPOOF}`,
+  site_id: `s${SPOOF}`,
+  media_id: `m${SPOOF}`,
+  event_time: '2026-01-01T00:00:00+00:00',
+  [SPOOF]: SPOOF,
+};
+
+/** As a store may hold it that an earlier version has written. */
+const notification = {
+  ...verifiedBody(BODY),
+  kind: BODY.event,
+  webhookId: BODY.webhook_id,
+  siteId: BODY.site_id,
+  resource: `media:${BODY.media_id}`,
+};
+
+/** What a command prints has nothing hostile in it, and something of what it was made from. */
+async function printed(args: readonly string[]) {
+  const { stdout, stderr, code } = await cli(...args);
+  expect({ args, hostile: hostileIn(stdout + stderr) }).toEqual({ args, hostile: [] });
+  return { stdout, stderr, code };
+}
+
+test('hostile text is visible, when events and quarantine are shown, to people as escapes and to programs as it was', async () => {
   const store = await desk().store();
-  expect(await store.queue.state({ resource: 'media:UUhbHm6C' })).toEqual([]);
-  expect(await store.queue.state({ resource: 'media:other' })).toHaveLength(2);
+  const { id } = await store.queue.record(notification);
+  await settleAll(store, { ...DEAD, error: `broken ${SPOOF}\nat ${SPOOF}` });
+  await store.quarantine.add({ ...notification, token: 'x.y.z', source: `192.0.2.1${SPOOF}` }, 1_000_000);
+  for (const args of [
+    ['events', 'list'],
+    ['events', 'show', id],
+    ['quarantine', 'list'],
+    ['handlers', 'try', id],
+  ]) {
+    expect((await printed(args)).stdout).toContain('\\u202e');
+  }
+  const shown = JSON.parse((await printed(['events', 'show', id, '--json'])).stdout);
+  expect(shown.last_error).toBe(inColumn(`broken ${SPOOF}\nat ${SPOOF}`));
+  const [exported] = ndjson((await printed(['events', 'export'])).stdout);
+  expect(exported.body).toBe(notification.body);
 });

@@ -154,8 +154,10 @@ test('lists, pages, states and prunings tell the events of subscribers apart, an
 
   expect((await json('state show media:m0')).state).toEqual({});
   expect((await json('state show media:m0 --subscriber search')).state).toEqual({ indexed: 1 });
+  expect((await run('state show media:m0 --subscriber search')).stdout).toMatch(/^indexed +1$/m);
   expect(await json('state delete media:m0')).toMatchObject({ deleted: 0 });
   expect(await json('state delete media:m0 --subscriber search')).toMatchObject({ deleted: 1 });
+  expect((await json('state show media:m1 --subscriber search')).state).toEqual({ indexed: 1 });
   expect((await run('state show media:m0 --subscriber all')).code).toBe(2);
 
   expect(await json('events prune --older-than 0ms --subscriber search')).toMatchObject({ pruned: 2 });

@@ -1,16 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { callCli, refusalIn, runCli } from '../support/run-cli.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-let directory: string;
-beforeAll(async () => {
-  directory = await temporaryDirectory();
-  writeFileSync(join(directory, 'other.env'), '\uFEFFPORT=eighty\nLOG_LEVEL=loud\n');
-  writeFileSync(join(directory, 'throws.ts'), "throw new Error('broken at load');\n");
-});
+const directory = await temporaryDirectory();
+writeFileSync(join(directory, 'other.env'), '\uFEFFPORT=eighty\nLOG_LEVEL=loud\n');
+writeFileSync(join(directory, 'throws.ts'), "throw new Error('broken at load');\n");
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(args, { cwd: directory, env });
@@ -32,23 +29,20 @@ const wrong: readonly (readonly [command: string, told: RegExp])[] = [
   ['events replay', /this would replay everything/],
   ['events dismiss --reason any', /give a filter, or --all/],
   ['events replay --all --to http://127.0.0.1:1/ --run', /'--to <url>' cannot be used with option '--run'/],
+  ['webhooks create --name a --site b --all-events --url https://u:hidden@your.host/', /without a password/],
+  ['move --from postgres://u:hidden@your.host/d --to sqlite:x.db', /its password is in PGPASSWORD/],
 ];
 
-test.each(wrong)('hookkit %s is refused with 2, and says what is wrong', async (command, told) => {
-  const args = command.split(' ').filter(Boolean);
-  const { code, stdout, stderr } = await runHere(args.map((arg) => (arg === 'EMPTY' ? '' : arg)));
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(told);
-});
-
-test.each([
-  ['webhooks create --name a --site b --all-events --url https://u:hidden@your.host/'],
-  ['move --from postgres://u:hidden@your.host/d --to sqlite:x.db'],
-])('hookkit %s is refused with 2, and shows no password', async (command) => {
-  const { code, stdout, stderr } = await runHere(command.split(' '));
-  expect(code).toBe(2);
-  expect(stdout + stderr).not.toContain('hidden');
-});
+test.each(wrong)(
+  'hookkit %s is refused with 2, with what is wrong and no password',
+  async (command, told) => {
+    const args = command.split(' ').filter(Boolean);
+    const { code, stdout, stderr } = await runHere(args.map((arg) => (arg === 'EMPTY' ? '' : arg)));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(told);
+    expect(stderr).not.toContain('hidden');
+  },
+);
 
 test('a command ends by itself, when it has looked at a database or changed it, in a process of its own', async () => {
   const env = { DATABASE_URL: `sqlite:${join(directory, 'ends.db')}` };

@@ -57,20 +57,6 @@ test('events of one media run one at a time and oldest first, whatever their ord
   expect(order).toEqual(times.toSorted().map((time) => new Date(time).toISOString()));
 });
 
-test('an event that comes while another of its media runs is claimed when that one ends, without a poll', async () => {
-  const { record, start, quiet, pass, event } = stage();
-  const held = new HeldHandler();
-  await record();
-  const { dispatcher } = await start({ media_available: held.handle, media_updated() {} });
-  const next = await record({ event: 'media_updated' });
-  dispatcher.came();
-  await pass(100);
-  expect(await event(next)).toMatchObject({ status: 'pending', starts: 0 });
-  held.last.end();
-  await quiet();
-  expect(await event(next)).toMatchObject({ status: 'handled' });
-});
-
 test('nothing is leased ahead: a process leases as many events as it has handlers free, and a crash takes no others along', async () => {
   const { store, record, start, pass, outcomes } = stage();
   const ids = [];

@@ -79,26 +79,6 @@ describe('the return value of a handler', () => {
 const RESOURCE = 'media:media-1';
 const MOST_BYTES = 65_536;
 
-/** What comes back of a value, or the error with which it is refused. */
-function kept(value: unknown): unknown {
-  const { state } = runStateOf({ resource: RESOURCE, state: [], reminders: [] }, systemClock);
-  try {
-    state.set('value', value as object);
-    return state.get('value');
-  } catch (error) {
-    return error;
-  }
-}
-
-test.each<[string, unknown, unknown]>([
-  ['a list', [1, { a: [] }], [1, { a: [] }]],
-  ['a Date', new Date(0), '1970-01-01T00:00:00.000Z'],
-  ['a URL in an object', { at: new URL('https://example.com/a') }, { at: 'https://example.com/a' }],
-  ['a member that is undefined', { a: 1, b: undefined }, { a: 1 }],
-])('a value of ctx.state comes back as JSON has it, when it is %s', (_, value, expected) => {
-  expect(kept(value)).toEqual(expected);
-});
-
 test.each<[string, unknown]>([
   ['NaN', Number.NaN],
   ['undefined', undefined],
@@ -106,32 +86,11 @@ test.each<[string, unknown]>([
   ['a Map', new Map()],
   ['a gap in a list', Array(1)],
 ])('a value of ctx.state is refused, when it is %s, wherever that stands', (_, value) => {
-  for (const given of [value, [value], { a: [{ b: value }] }]) {
-    if (value === undefined && !Array.isArray(given) && given !== value) continue;
-    expect(kept(given)).toMatchObject({
-      message: expect.stringMatching(/^the value "value" of ctx.state cannot be stored: /),
-    });
-  }
-});
-
-test('only what changed is stored, in the end, and nothing can be changed after it', () => {
-  const before = [
-    { name: 'a', value: '1' },
-    { name: 'b', value: '2' },
-    { name: '__proto__', value: '3' },
-  ];
-  const { state, end } = runStateOf({ resource: RESOURCE, state: before, reminders: [] }, systemClock);
-  state.set('a', 7);
-  state.set('a', 1);
-  state.delete('b');
-  state.set('c', null);
-  expect(state.get('__proto__')).toBe(3);
-  expect(end().state).toEqual([
-    { name: 'b', value: null },
-    { name: 'c', value: 'null' },
-  ]);
-  expect(() => state.set('a', 2)).toThrow(/the handler has ended/);
-  expect(() => state.delete('a')).toThrow(/the handler has ended/);
+  const { state } = runStateOf({ resource: RESOURCE, state: [], reminders: [] }, systemClock);
+  for (const given of [value, [value], ...(value === undefined ? [] : [{ a: [{ b: value }] }])])
+    expect(() => state.set('value', given as object)).toThrow(
+      /^the value "value" of ctx.state cannot be stored: /,
+    );
 });
 
 test.each(['', 'x'.repeat(201), 42, undefined, '\ud800', 'a\0b'])('the name %j is refused', (name) => {

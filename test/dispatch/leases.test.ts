@@ -232,21 +232,6 @@ describe('a stop', () => {
     await pass(LEASE_MS);
     expect(await outcomes(id)).toEqual(['lost', 'handled']);
   });
-
-  test('gives back what a claim that was under way got, and starts none of it', async () => {
-    const { record, start, pass, event } = stage();
-    const held = new HeldHandler();
-    const { dispatcher, hold } = await start({ media_available: held.handle });
-    const release = hold('claim');
-    const id = await record();
-    await pass(1000);
-    const stopped = dispatcher.stop(5000);
-    release();
-    await pass(100);
-    await stopped;
-    expect(held.runs).toHaveLength(0);
-    expect(await event(id)).toMatchObject({ status: 'pending', attempts: 0 });
-  });
 });
 
 describe('a result that the store does not take', () => {

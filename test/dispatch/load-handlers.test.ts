@@ -41,7 +41,6 @@ test.each([
     ['app = { route() {}, handlers: {} };', 'Unrecognized key: "route"'],
     ['app = { handlers: {}, settings: { URL: 1 } };', 'settings: must be z.object({ ... })'],
     ['app = { handlers: {}, limits: { cms: 2 } };', 'limits: cms: kinds: 0: handlers are functions'],
-    ['app = { handlers: {}, limits: { unknown: 0 } };', 'limits: unknown: most: Too small'],
     [
       "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
       'limits: a kind has two limits',
@@ -58,12 +57,9 @@ test.each([
   ...[
     ['digest: {}', 'digest: run: must be a function'],
     ['digest: { run() {} }', "digest: needs either cron: '0 6 * * *', or every: '1h'"],
-    ["digest: { every: '1h', cron: '0 6 * * *', run() {} }", 'digest: needs either'],
     ["digest: { every: '10ms', run() {} }", 'digest: needs either'],
     ["digest: { cron: '0 6 * *', run() {} }", 'digest: CronPattern: '],
-    ["digest: { cron: '0 6 * * *', zone: 'Berlin', run() {} }", 'digest: CronDate: '],
     ["digest: { cron: '0 0 30 2 *', run() {} }", 'digest: never comes'],
-    ["digest: { every: '1h', timeoutMs: 0, run() {} }", 'digest: timeoutMs: Too small'],
     ["Digest: { every: '1h', run() {} }", 'Digest: a name has'],
   ].map(([one, mistake]) => [
     `app = { handlers: {}, schedule: { ${one} } };`,
@@ -72,11 +68,7 @@ test.each([
   ...[
     ['{}', 'expected: must be a function'],
     ["{ every: '10ms', expected() {} }", 'every: is a length of time of a second or more'],
-    ["{ after: '15', expected() {} }", 'after: is a length'],
-    ['{ lookback: 2, expected() {} }', 'lookback: Invalid input: expected string'],
-    ['{ most: 0, expected() {} }', 'most: Too small'],
     ['{ most: 1.5, expected() {} }', 'most: Invalid input'],
-    ['{ expect() {}, expected() {} }', 'Unrecognized key: "expect"'],
   ].map(([one, mistake]) => [
     `app = { handlers: {}, reconcile: ${one} };`,
     `is not usable:\n  reconcile: ${mistake}`,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import type { HandlerContext } from '../../src/dispatch/handler.ts';
-import { onceOf } from '../../src/dispatch/once.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
 import { away, eachWithStage } from './stage.ts';
 
@@ -81,12 +80,13 @@ describe('ctx.once', () => {
   });
 });
 
-test('a handler that returns while a step still runs has failed, whatever it returns; the next attempt has the result', async () => {
+test('a handler that returns while a step still runs has failed, whatever it returns; the next attempt has the result, and no step begins after its end', async () => {
   const { store, record, start, pass, quiet, event } = stage();
   const id = await record();
   const step = Promise.withResolvers<string>();
   const ran: number[] = [];
   const results: unknown[] = [];
+  let later = async () => 0;
   await start({
     async media_available(_event, ctx) {
       const charged = ctx.once('charge', () => {
@@ -95,6 +95,7 @@ test('a handler that returns while a step still runs has failed, whatever it ret
       });
       if (ctx.attempt === 1) return fail('never');
       results.push(await charged);
+      later = () => ctx.once('later', () => ran.push(0));
     },
   });
   expect(await event(id)).toMatchObject({ status: 'running' });
@@ -104,6 +105,7 @@ test('a handler that returns while a step still runs has failed, whatever it ret
   expect(await store.queue.attempts({ id })).toMatchObject([{ outcome: 'error', error }]);
   await pass(60_000);
   expect(await event(id)).toMatchObject({ status: 'handled', attempts: 2 });
+  await expect(later()).rejects.toThrow(/step "later" of ctx.once has ended .*: it does not run/);
   expect({ ran, results }).toEqual({ ran: [1], results: ['charged'] });
 });
 
@@ -153,16 +155,4 @@ test('ctx tells id, attempt, replay, late and time of receipt, and its log names
     resource: 'media:media-1',
     attempt: 1,
   });
-});
-
-test.each([true, false])('no step begins after the end of its handler or lease: %s', async (holds) => {
-  let ran = 0;
-  const queue = { step: async () => ({ done: undefined, isHeld: holds }), saveStep: async () => undefined };
-  const key = { lease: 'l', subscriber: '', resource: 'media:m', seq: 1 };
-  const { once, end } = onceOf(key, { store: { queue }, insist: (ask) => ask() });
-  if (holds) await end();
-  await expect(once('late', () => ++ran)).rejects.toThrow(
-    /step "late" of ctx.once has ended .*: it does not run/,
-  );
-  expect(ran).toBe(0);
 });

@@ -27,14 +27,11 @@ const SETTINGS = {
 
 type Method = keyof EventStore['queue'];
 
-/** What a test says before a call of a store: it may wait, or throw. */
-type Before = (...given: never[]) => Promise<void> | void;
-
 const NEVER = new Promise<never>(() => {});
 
-/** A store whose calls a test can watch, hold up and make fail. */
+/** A store whose calls a test can watch and make fail. */
 function watch(watched: EventStore) {
-  const before = new Map<PropertyKey, Before>();
+  const before = new Map<PropertyKey, () => void>();
   let underWay = 0;
   let isDead = false;
   const queue = new Proxy(watched.queue, {
@@ -45,7 +42,7 @@ function watch(watched: EventStore) {
         if (isDead) return NEVER;
         underWay++;
         try {
-          await before.get(name)?.(...given);
+          before.get(name)?.();
           return await Reflect.apply(method, target, given);
         } finally {
           underWay--;
@@ -62,20 +59,8 @@ function watch(watched: EventStore) {
     die(): void {
       isDead = true;
     },
-    intercept: (method: Method, first: Before) => void before.set(method, first),
-    /** Calls of a method hang until the returned function is called. */
-    hold(method: Method): () => void {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      before.set(method, async () => {
-        underWay--; // nobody is to wait for it
-        await promise;
-        underWay++;
-      });
-      return () => {
-        before.delete(method);
-        resolve();
-      };
-    },
+    /** Calls something, which may throw, before each call of a method. */
+    intercept: (method: Method, first: () => void) => void before.set(method, first),
   };
 }
 

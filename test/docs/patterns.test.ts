@@ -1,10 +1,12 @@
 import { symlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { DefinedApp, Handlers } from '../../src/index.ts';
 import {
   type Check,
+  everyCrash,
   type Happening,
   matrix,
   type Scenario,
@@ -12,7 +14,8 @@ import {
   type TestReceiver,
   testReceiver,
 } from '../../src/testing/index.ts';
-import { present } from '../support/only.ts';
+import { listeningOn } from '../mock/support/listening.ts';
+import { only, present } from '../support/only.ts';
 import { size } from '../support/sizes.ts';
 import { imported, snippetsOf } from '../support/snippets.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -23,12 +26,8 @@ const CRASHES = { random: size({ small: 0, full: 20 }), most: size({ small: 2, f
 const TRACKS = size({ small: 30, full: 100 });
 const MEDIA = { media_id: 'UUhbHm6C' };
 
-let directory: string;
-
-beforeAll(async () => {
-  directory = await temporaryDirectory();
-  symlinkSync(new URL('../../node_modules', import.meta.url), join(directory, 'node_modules'));
-});
+const directory = await temporaryDirectory();
+symlinkSync(new URL('../../node_modules', import.meta.url), join(directory, 'node_modules'));
 
 /** The module of a snippet. @typeParam Module what it exports */
 const pattern = <Module>(file: string) =>
@@ -79,6 +78,21 @@ test('an index that is down for an hour delays no page, and has each media in th
   expect([shown.size, found.size]).toEqual([2, 0]);
   await kit.advance('3h');
   expect([shown.size, found.size]).toEqual([2, 2]);
+});
+
+test('a premiere is announced once, wherever the process dies, on a server that knows no keys', async () => {
+  const { premiere } = await pattern<{ premiere: Handlers }>('premiere.ts');
+  await everyCrash(
+    async (start) => {
+      const kit = await start({ handlers: premiere });
+      kit.provider.setStatuses({ before_4_3: true });
+      await kit.deliver('media_created', MEDIA);
+    },
+    async (kit) => {
+      const { statuses } = await kit.statuses.page();
+      expect(statuses.map(({ params }) => params.text)).toEqual(['Premiere of UUhbHm6C']);
+    },
+  );
 });
 
 test('many tracks are translated at two calls a second, and none of them is dead', async () => {
@@ -210,4 +224,32 @@ test('a kind that the kit does not know is handled, and any other is skipped', a
     { status: 'handled', resource: 'media:UUhbHm6C' },
     { status: 'skipped', lastError: 'no handler for media_invented' },
   ]);
+});
+
+test('the app of docs/reconcile.md recovers each media that was lost once, when it is there and its publish start has come', async () => {
+  const { app } = await imported<{ app: DefinedApp }>(only(snippetsOf('docs/reconcile.md')), directory);
+  const { url } = await listeningOn(createServer((...asked) => kit.provider.app('127.0.0.1')(...asked)));
+  const settings = { API_URL: url, API_SECRET: 'mock-api-secret', SITE_ID: 'site0001' };
+  await using kit: TestReceiver = await testReceiver({ app, settings });
+  const available = async (origin: string) => {
+    const all = await kit.events({ kind: 'media_available' });
+    return all.filter((one) => one.origin === origin).map(({ notification: { media_id } }) => media_id);
+  };
+  const { site: site_id } = kit;
+  const late = new Date(kit.now() + 5_400_000).toISOString();
+  kit.provider.createMedia({ site_id, media_id: 'late', publish_at: late });
+  kit.provider.createMedia({ site_id, media_id: 'told' });
+  await kit.settled();
+  kit.provider.setFaults({ drop: 1 });
+  const ids = Array.from({ length: 120 }, () => kit.provider.createMedia({ site_id }).media_id);
+  kit.provider.deleteMedia(kit.provider.createMedia({ site_id }).media_id);
+  await kit.settled();
+  expect([await available('notification'), await available('reconciled')]).toEqual([['told'], []]);
+  await kit.advance('1h');
+  await kit.settled();
+  expect((await available('reconciled')).toSorted()).toEqual(ids.toSorted());
+  await kit.advance('2h');
+  await kit.settled();
+  expect((await available('reconciled')).slice(120)).toEqual(['late']);
+  expect(await available('notification')).toEqual(['told']);
 });

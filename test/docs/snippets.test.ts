@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, globSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { DefinedApp } from '../../src/index.ts';
 import { testReceiver } from '../../src/testing/index.ts';
@@ -26,22 +26,15 @@ const PARTIAL_RETURN = 'error TS7030';
 /** A file with a mistake, so that it is known that the compiler looks. */
 const WRONG = 'src/handlers/wrong.ts';
 
-let copy: string;
-let errors: readonly string[];
-
-beforeAll(() => {
-  copy = copyProgram();
-  copyFileSync(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
-  for (const { file, code } of snippets) writeFileSync(join(copy, pathOf(file)), code);
-  writeFileSync(join(copy, WRONG), 'export const wrong: number = "text";\n');
-  const config = { extends: './tsconfig.json', include: ['src'] };
-  writeFileSync(join(copy, 'tsconfig.snippets.json'), JSON.stringify(config));
-  const args = '--project tsconfig.snippets.json --noImplicitReturns --pretty false --singleThreaded';
-  const { stdout } = spawnSync(process.execPath, [tsc, ...args.split(' ')], { cwd: copy, encoding: 'utf8' });
-  errors = stdout.split('\n').filter((line) => line.includes('error TS'));
-});
-
-afterAll(() => rmSync(copy, { recursive: true }));
+const copy = copyProgram();
+copyFileSync(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
+for (const { file, code } of snippets) writeFileSync(join(copy, pathOf(file)), code);
+writeFileSync(join(copy, WRONG), 'export const wrong: number = "text";\n');
+const config = { extends: './tsconfig.json', include: ['src'] };
+writeFileSync(join(copy, 'tsconfig.snippets.json'), JSON.stringify(config));
+const args = '--project tsconfig.snippets.json --noImplicitReturns --pretty false --singleThreaded';
+const { stdout } = spawnSync(process.execPath, [tsc, ...args.split(' ')], { cwd: copy, encoding: 'utf8' });
+const errors = stdout.split('\n').filter((line) => line.includes('error TS'));
 
 /** The module of the first snippet of a page that has these addresses, or texts, changed to those of stand-ins. */
 async function load(page: string, stead: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {

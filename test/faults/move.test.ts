@@ -47,7 +47,7 @@ describeWithPostgres('a database that is moved', (server) => {
       if (killed === KILLS) expect(await move()).toMatchObject({ code: 0 });
     };
 
-    await makeManyEvents({ path, events: EVENTS, status: 'handled', secretsKey: SECRETS_KEY });
+    await makeManyEvents({ path, events: EVENTS, secretsKey: SECRETS_KEY });
     const before = await exported(first);
     await moveKilled(first, url.href);
     await moveKilled(url.href, last);

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -16,6 +15,7 @@ import { exchangeManifest } from '../../pack/clone-manifest.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGroup } from '../support/process-group.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { envOfApps, hasPackages, mustRunIn, runIn } from '../support/with-npm.ts';
 
 jest.setTimeout(600_000);
 
@@ -25,37 +25,9 @@ const PORTS = { HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', MOCK_PORT: '0' };
 
 const root = join(import.meta.dirname, '../..');
 
-/** What npm tells its scripts, Node its tests and Jest its suites is none of an app's business; neither are our packages. */
-const kept = /^npm_config_(registry|cache|cafile)$/;
-const inherited = Object.entries(process.env).filter(
-  ([name]) => kept.test(name) || !/^(npm_|NODE_|TEST_SIZE|INIT_CWD|JEST)/.test(name),
-);
-const env: NodeJS.ProcessEnv = {
-  ...Object.fromEntries(inherited),
-  PATH: process.env.PATH?.split(delimiter)
-    .filter((path) => !path.endsWith('node_modules/.bin'))
-    .join(delimiter),
-  npm_config_loglevel: 'error',
-  npm_config_prefer_offline: 'true',
-};
-
-/** Runs a command in a folder, as at a prompt there, with the Node of the system first. */
-function runIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
-  const options = { cwd, shell: true, env: { ...env, ...more }, encoding: 'utf8' } as const;
-  const { status, stdout, stderr } = spawnSync(command, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  return { code: status, stdout, stderr };
-}
-
-/** The same, where anything but success is an error. */
-function mustRunIn(cwd: string, command: string, more?: NodeJS.ProcessEnv): string {
-  const { code, stdout, stderr } = runIn(cwd, command, more);
-  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${stdout}${stderr}`);
-  return stdout + stderr;
-}
-
 /** Starts a command that goes on. */
 function startIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
-  const { output, kill, gone } = startGroup(['sh', '-c', command], cwd, { ...env, ...more });
+  const { output, kill, gone } = startGroup(['sh', '-c', command], cwd, { ...envOfApps, ...more });
   return {
     output,
     /** Resolves with the first group of what the output, from a place on, matches. */
@@ -73,12 +45,7 @@ function startIn(cwd: string, command: string, more: NodeJS.ProcessEnv = {}) {
 
 /** Whether the Node of the system is older than the kit's, so that an app needs one of its own. */
 const isOld = Number(/\d+/.exec(runIn(tmpdir(), 'node --version').stdout)) < 24;
-/** Whether npm gets packages from a registry or from what it has kept of one. */
-const view = 'npm view node@24.21.0 version --fetch-retries=0 --fetch-timeout=20000';
-const isPossible = runIn(tmpdir(), view).code === 0;
-if (!isPossible)
-  process.stdout.write('skipped: npm reaches no registry from here, so no app can be installed\n');
-const withPackages = isPossible ? test : test.skip;
+const withPackages = hasPackages ? test : test.skip;
 
 let project: string;
 let place: string;
@@ -91,7 +58,7 @@ beforeAll(async () => {
   place = await temporaryDirectory();
   app = join(place, 'app');
   mkdirSync(app);
-  if (!isPossible) return;
+  if (!hasPackages) return;
   project = join(place, 'project');
   const notOurs = ['node_modules', '.git', 'data', 'dist'].map((name) => join(root, name));
   cpSync(root, project, { recursive: true, filter: (path) => !notOurs.includes(path) });
@@ -117,23 +84,13 @@ withPackages('the package holds what runs, and the clone is as it was, after a p
     packed.filter((path) => /^(src|test|pack|node_modules)\/|^bench\/.*\.ts$|^dist\/handlers\//.test(path)),
   ).toEqual([]);
   expect(packed.filter((path) => /\.test\.[jt]s$/.test(path) && !path.startsWith('templates/'))).toEqual([]);
-  expect(packed).toEqual(
-    expect.arrayContaining([
-      'LICENSE',
-      'README.md',
-      '.env.example',
-      'docs/handlers.md',
-      'dist/index.d.ts',
-      'dist/store/sqlite/thread.js',
-      'dist/inspector/assets/inspector.css',
-      'dist/inspector/views/layout.eta',
-      'dist/recipes/forward.ts',
-      'templates/app/gitignore',
-    ]),
-  );
   const own = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
   expect(readFileSync(join(project, 'package.json'), 'utf8')).toBe(own('package.json'));
   expect(['dist', 'package.json.clone'].filter((name) => existsSync(join(project, name)))).toEqual([]);
+});
+
+withPackages('publint has nothing to say of the package, not even a suggestion', () => {
+  expect(mustRunIn(root, `npx publint run --strict ${tarball}`)).toMatch(/\nAll good!\n$/);
 });
 
 withPackages('init writes an app there, with any Node of the system, and its tests pass', async () => {

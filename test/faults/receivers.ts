@@ -196,9 +196,6 @@ export class Receivers {
       handled[subscriber] = await store.queue.count({ subscriber, status: 'handled' });
     }
     await store.close();
-    const answers = JSON.stringify(Object.fromEntries(this.answers));
-    const told = `${this.acknowledged.size} acknowledged, handled ${JSON.stringify(handled)}`;
-    process.stdout.write(`answers ${answers}, ${told}\n`);
     expect(handled).toEqual({ ...counted, '': ids.size });
     expect(counted['']).toBe(ids.size);
     return { ids, lost: [...this.acknowledged].filter((id) => !ids.has(id)) };

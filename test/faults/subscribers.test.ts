@@ -88,8 +88,6 @@ describeWithPostgres('receivers with subscribers, killed in turn under load', (s
       expect(all.slice(sinceRemoval).filter((id) => ids.has(`${id}@captions`))).toEqual([]);
       const different = new Set(events.map(({ subscriber, body }) => `${subscriber} ${body}`));
       expect(different.size).toBe(events.length);
-      const stages = { digest: sinceDigest, removal: sinceRemoval, all: all.length };
-      process.stdout.write(`acknowledged before ${JSON.stringify(stages)}, ${dismissed} dismissed\n`);
     },
   );
 });

@@ -329,7 +329,7 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
   });
 
-  test('says what came last, when that was before a restart, or its count was lost', async () => {
+  test('says what came last, when that was before a restart', async () => {
     const database = await testDatabase(await temporaryDirectory());
     const first = await inspect({ media_available() {} }, database.env);
     for (const event of ['media_available', 'media_updated']) await first.deliver(notification({ event }));
@@ -341,10 +341,6 @@ describe('the overview of a running service', () => {
     expect((await second.api('/stats')).figures).toMatchObject(figures);
     const { times, received } = await second.api('/series'); // from the first minute with data on
     expect([times.length <= 2, times[0] % 60, received[0] > 0]).toEqual([true, 0, true]);
-    const third = await inspect({ media_available() {} });
-    await third.service.store.queue.record(verified({}));
-    await third.settled();
-    expect(await overview(third)).toMatch(/All is well.* The newest notification came [\d.]+ m?s ago/);
     await second.service.stop();
     await database.remove();
   });

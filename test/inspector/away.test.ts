@@ -22,9 +22,8 @@ describe('while the store is unavailable', () => {
     store.failure = new KitError('STORE_UNAVAILABLE', REASON);
     expect((await inspected.deliver(notification({ media_id: 'lost' }))).status).toBe(503);
   });
-  afterAll(async () => {
+  afterAll(() => {
     store.failure = undefined;
-    await inspected.dispose();
   });
 
   const read = '/events /problems /channels /refusals /quarantine /webhooks /stats /audit /reconciled'.split(
@@ -82,5 +81,4 @@ test('a scrape does without the store, when that does not answer within five sec
     storeWith(store, { reports: { overview: () => new Promise(() => {}) } });
   const inspected = await inspect({}, {}, { wrap: hanging, clock });
   expect((await inspected.raw('/metrics')).body).toContain('webhook_store_up 0');
-  await inspected.dispose();
 });

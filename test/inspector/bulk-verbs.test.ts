@@ -1,37 +1,14 @@
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
-import { openStore } from '../../src/store/open.ts';
 import { HANDLED, settleAll } from '../support/claiming.ts';
 import { eventsIn } from '../support/events-in.ts';
 import { notification } from '../support/genuine.ts';
 import { type Inspected, inspect, inspectedForEachTest } from '../support/inspected-service.ts';
 import { storeWith } from '../support/receiver-fixture.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { EVENT_TIME, verified } from '../support/verified-notification.ts';
+import { verified } from '../support/verified-notification.ts';
 
 /** More than two steps of a replay. */
 const MANY = 1100;
-let directory: string;
-let copies = 0;
-const pathOf = (folder: number) => join(directory, `${folder}`, 'receiver.db');
-
-beforeAll(async () => {
-  directory = await temporaryDirectory();
-  const url = `sqlite:${pathOf(0)}`;
-  const store = await openStore({ DATABASE_URL: url, clock: new VirtualClock(), threads: false });
-  const numbers = Array.from({ length: MANY }, (_, number) => number);
-  await Promise.all(
-    numbers.map((number) =>
-      store.queue.record(verified({ media_id: `media-${number % 50}`, at: EVENT_TIME + number * 1000 })),
-    ),
-  );
-  await settleAll(store, HANDLED);
-  await store.close();
-});
-
 const start = inspectedForEachTest();
 /** What happens after a step of a replay, before the next one. */
 let afterStep: () => void | Promise<void>;
@@ -56,11 +33,12 @@ const stepped = (store: EventStore): EventStore =>
 
 /** A service with so many handled events, which handles none of those that are reset. */
 async function filled() {
-  copies++;
-  cpSync(join(directory, '0'), join(directory, `${copies}`), { recursive: true });
-  const inspected = await start({}, { DATABASE_URL: `sqlite:${pathOf(copies)}` }, { wrap: stepped });
-  await inspected.service.dispatcher.stop(0);
-  const { store } = inspected.service;
+  const inspected = await start({}, {}, { wrap: stepped });
+  const { store, dispatcher } = inspected.service;
+  await dispatcher.stop(0);
+  const all = Array.from({ length: MANY }, (_, n) => verified({ media_id: `media-${n}` }));
+  await Promise.all(all.map((one) => store.queue.record(one)));
+  await settleAll(store, HANDLED);
   const post = (given: object) => postTo(inspected, '/api/events/replay', given);
   /** How many events were replayed how often. */
   const replays = async () => {
@@ -154,7 +132,6 @@ describe('a dismissal', () => {
     await inspected.deliver(notification({ media_id: 'fine' }));
     await inspected.settled();
   });
-  afterAll(() => inspected.dispose());
 
   const post = (path: string, given: object) => postTo(inspected, `/api${path}`, given);
 

@@ -1,34 +1,33 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { ENDPOINTS } from '../../src/inspector/api/endpoints.ts';
 import { audited } from '../../src/store/reports/audit.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { inspect } from '../support/inspected-service.ts';
 
 const FAILING = 'media_deleted';
 const RIGHT = 'the-right-secret-of-thirty-two-bytes';
 const REQUEST = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
 
-let inspected: Inspected;
-let ids: Readonly<Record<string, string>>;
-beforeAll(async () => {
-  inspected = await inspect({
-    media_available() {},
-    media_deleted() {
-      throw new Error('the archive is gone');
-    },
-  });
-  await inspected.deliver(notification());
-  for (const media_id of ['a', 'b']) await inspected.deliver(notification({ media_id, event: FAILING }));
-  await inspected.deliver(notification({ media_id: 'kept' }), RIGHT);
-  await inspected.settled();
-  const idOf = async (status: string) => (await inspected.api(`/events?status=${status}`)).events[0].id;
-  ids = { handled: await idOf('handled'), dead: await idOf('dead'), gone: 'gone' };
-  await inspected.addGone('gone');
-  const isKept = async () => (await inspected.service.store.quarantine.size()) === 1;
-  await eventually('it is in quarantine', isKept);
+const inspected = await inspect({
+  media_available() {},
+  media_deleted() {
+    throw new Error('the archive is gone');
+  },
 });
-afterAll(() => inspected.dispose());
+await inspected.deliver(notification());
+for (const media_id of ['a', 'b']) await inspected.deliver(notification({ media_id, event: FAILING }));
+await inspected.deliver(notification({ media_id: 'kept' }), RIGHT);
+await inspected.settled();
+const idOf = async (status: string) => (await inspected.api(`/events?status=${status}`)).events[0].id;
+const ids: Readonly<Record<string, string>> = {
+  handled: await idOf('handled'),
+  dead: await idOf('dead'),
+  gone: 'gone',
+};
+await inspected.addGone('gone');
+const isKept = async () => (await inspected.service.store.quarantine.size()) === 1;
+await eventually('it is in quarantine', isKept);
 
 /** For each route that changes something: the event or instance in its path, what else is asked and kept, what is not kept, and how many it changes. */
 const CHANGING: Readonly<Record<string, readonly [string, string, object, object, number]>> = {

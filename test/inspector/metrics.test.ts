@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { Watch } from '../../src/inspector/watch/watch.ts';
@@ -8,36 +8,31 @@ import { PROBE_ANSWERS } from '../../src/receiver/verdict.ts';
 import { ENGINE } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, PATH, WEBHOOK } from '../support/genuine.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { inspect } from '../support/inspected-service.ts';
 
-let inspected: Inspected;
-let text: string;
-beforeAll(async () => {
-  const handlers = {
-    media_available() {},
-    media_deleted() {
-      throw new Error('never');
-    },
-  };
-  inspected = await inspect(handlers, {}, { threads: true }); // a store without threads times no commits
-  await inspected.deliver(notification());
-  await inspected.deliver(notification());
-  await inspected.deliver(notification({ event: 'media_deleted' }));
-  await inspected.deliver(notification({ event: 'made_up' }));
-  await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
-  await reach(inspected.service.url + PATH, PROBE_ANSWERS);
-  await inspected.settled();
-  await inspected.service.store.queue.pause({ reason: 'the archive moves', by: 'test' });
-  await inspected.addGone('gone');
-  await eventually(
-    'it has reported',
-    async () => (await inspected.service.store.reports.instances()).length === 2,
-  );
-  const answer = await fetch(`${inspected.url}/metrics`);
-  expect(answer.headers.get('content-type')).toContain('text/plain');
-  text = await answer.text();
-});
-afterAll(() => inspected.dispose());
+const handlers = {
+  media_available() {},
+  media_deleted() {
+    throw new Error('never');
+  },
+};
+const inspected = await inspect(handlers, {}, { threads: true }); // a store without threads times no commits
+await inspected.deliver(notification());
+await inspected.deliver(notification());
+await inspected.deliver(notification({ event: 'media_deleted' }));
+await inspected.deliver(notification({ event: 'made_up' }));
+await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
+await reach(inspected.service.url + PATH, PROBE_ANSWERS);
+await inspected.settled();
+await inspected.service.store.queue.pause({ reason: 'the archive moves', by: 'test' });
+await inspected.addGone('gone');
+await eventually(
+  'it has reported',
+  async () => (await inspected.service.store.reports.instances()).length === 2,
+);
+const answer = await fetch(`${inspected.url}/metrics`);
+expect(answer.headers.get('content-type')).toContain('text/plain');
+const text = await answer.text();
 
 const OWN =
   'notifications_total ack_seconds store_up events fault oldest_pending_seconds handler_seconds store_commit_seconds store_busy_ratio ' +

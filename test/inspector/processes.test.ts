@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { stats } from '../../src/inspector/attention/attention.ts';
-import { MOST, NOON, notified, polled, recorded } from '../store/desk.ts';
+import { FAILED, MOST, NOON, notified, polled, recorded } from '../store/desk.ts';
 import { onEachEngine } from '../store/stages.ts';
 
 /** Lives: a name, how many seconds ago it started and was last seen, and whether it left then. */
@@ -18,7 +18,7 @@ function loop(name: (n: number) => string, lives: number, last = 5, end = ''): s
 const again = (lives: number, last?: number, end?: string) => loop(() => 'a', lives, last, end);
 const drawnAgain = (lives: number, last?: number) => loop((n) => `host-0000000${n}`, lives, last);
 
-onEachEngine('what is said of the processes', (stage) => {
+onEachEngine('what is said of processes and subscribers', (stage) => {
   beforeEach(() => stage.clock.advance(Math.max(0, Date.now() - stage.clock.now())));
 
   async function told(lives: string, env: Readonly<Record<string, string>> = {}) {
@@ -123,5 +123,39 @@ onEachEngine('what is said of the processes', (stage) => {
       expect.stringMatching(/^grave clock : .* machine is 2 h 0 min behind/),
     ]);
     expect(await clocks(0)).toEqual([]);
+  });
+
+  test('names a subscriber that no process has had for an hour, and neither its ready nor its failed events, until one has it', async () => {
+    const { store } = stage;
+    const report = (name: string, ...kinds: string[]) => {
+      const instance = { name, version: '1', startedAt: stage.clock.now(), running: 0, kinds };
+      return store.reports.report({ instance, stats: [], refusals: [] });
+    };
+    await store.queue.subscribe({ subscriber: 'search', kinds: ['media_available'] });
+    await recorded(store, notified('media:one'), notified('media:two'));
+    await store.queue.wake({ subscriber: 'search' });
+    for (const claim of await polled(store, { subscriber: 'search', oldest: 1 }))
+      await store.queue.settle(claim, FAILED);
+    await stage.sql("UPDATE events SET ended_at = 1, status = 'handled' WHERE subscriber = ''");
+    await stage.sql("DELETE FROM lanes WHERE subscriber = ''");
+    await stage.sql(`UPDATE events SET received_at = received_at - 600000`);
+    await report('b', 'media_available', 'unknown');
+    expect(await said()).toEqual([
+      expect.stringMatching(
+        /^minor absent_subscriber search: .*search for an hour: it is 0 notifications behind .*`npx hookkit subscribers remove search`/,
+      ),
+    ]);
+    await report('c', 'media_available', 'media_available@search');
+    expect(await said()).toEqual([
+      expect.stringMatching(/^grave failing site1: 1 event fails .*: search: /),
+      expect.stringMatching(
+        /^grave not_taken_up search: An event of subscriber search has been ready for 10 min/,
+      ),
+    ]);
+    await store.reports.leave({ name: 'c', startedAt: stage.clock.now() });
+    expect(await said()).toEqual([]);
+    await store.queue.removeSubscriber('search');
+    expect(await said()).toEqual([]);
+    expect(await polled(store)).toEqual([]);
   });
 });

@@ -1,31 +1,27 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { ExpectedNotification } from '../../src/dispatch/handler.ts';
 import type { Concern } from '../../src/inspector/attention/concern.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, WEBHOOK } from '../support/genuine.ts';
-import { type Inspected, inspect } from '../support/inspected-service.ts';
+import { inspect } from '../support/inspected-service.ts';
 
 const seen = (media_id: string) =>
   ({ event: 'media_available', media_id, site_id: 'site1', event_time: '2023-11-14T22:30:10Z' }) as const;
 
-let inspected: Inspected;
 let passes = 0;
 /** What each pass expects beside what came. */
 let expected: () => readonly ExpectedNotification[] = () => [];
-beforeAll(async () => {
-  const reconcile = {
-    every: '1s',
-    most: 2,
-    async *expected() {
-      passes++;
-      yield* expected();
-      yield seen('came');
-    },
-  };
-  inspected = await inspect({}, {}, { app: { handlers: { media_available() {} }, reconcile } });
-  await inspected.deliver(notification({ media_id: 'came' }));
-});
-afterAll(() => inspected.dispose());
+const reconcile = {
+  every: '1s',
+  most: 2,
+  async *expected() {
+    passes++;
+    yield* expected();
+    yield seen('came');
+  },
+};
+const inspected = await inspect({}, {}, { app: { handlers: { media_available() {} }, reconcile } });
+await inspected.deliver(notification({ media_id: 'came' }));
 
 /** What is told of a pass that expects this: as JSON, on the overview, in numbers and as sentences. */
 async function told(list: typeof expected) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { fail } from '../../src/dispatch/outcome.ts';
@@ -38,7 +38,6 @@ describe('an app with reminders and schedules', () => {
       await eventually(`there is ${which}`, async () => (await first(which)) !== undefined);
     setter = (await first('kind=media_created&subscriber=main')).id;
   });
-  afterAll(() => inspected.dispose());
 
   test('lists what is set by the time when it is due, page by page, with the event that set it', async () => {
     const { reminders, next } = await inspected.api('/reminders');

@@ -4,8 +4,7 @@ import { parseConfig } from '../../src/config.ts';
 import { stats } from '../../src/inspector/attention/attention.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore } from '../../src/store/open.ts';
-import { type TestDatabase, testDatabase } from '../support/engine.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { databaseForEachTest } from '../support/engine.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const MINUTE = 60_000;
@@ -13,18 +12,14 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const MONDAY = Date.UTC(2026, 0, 5);
 
-let database: TestDatabase;
+const database = databaseForEachTest();
 let clock: VirtualClock;
 let store: EventStore;
 beforeEach(async () => {
-  database = await testDatabase(await temporaryDirectory());
   clock = new VirtualClock(MONDAY);
-  store = await openStore({ ...parseConfig(database.env), clock, threads: false });
+  store = await openStore({ ...parseConfig(database().env), clock, threads: false });
 });
-afterEach(async () => {
-  await store.close();
-  await database.remove();
-});
+afterEach(() => store.close());
 
 /** What comes, every half hour unless it says otherwise, in the hours of which `isOpen` says so, and how often one looks. */
 interface Stretch {

@@ -78,6 +78,23 @@ describe('the control routes', () => {
     await stage.mock.settled();
     expect(stage.receiver.events()).toContain('media_created');
   });
+
+  test('have statuses scheduled as before 4.3: keys mean nothing, and what is too soon is out at once, until a reset', async () => {
+    const post = (minutes: number) => {
+      const scheduled_at = new Date(stage.mock.now() + minutes * 60_000).toISOString();
+      const headers = { Authorization: 'Bearer alice-rw', 'Content-Type': 'application/json' };
+      const body = { status: 'x', scheduled_at };
+      return ask(`${stage.mock.url}/api/v1/statuses`, 'POST', body, { ...headers, 'Idempotency-Key': 'key' });
+    };
+    const old = { before_4_3: true };
+    expect(await control('PUT', '/statuses', old)).toMatchObject({ status: 200, json: old });
+    expect([(await post(60)).json.id, (await post(60)).json.id]).toEqual(['1', '2']);
+    expect((await post(4)).json).toMatchObject({ content: '<p>x</p>' });
+    await control('POST', '/reset');
+    expect([(await post(60)).json.id, (await post(60)).json.id]).toEqual(['1', '1']);
+    stage.mock.reset();
+    expect((await post(4)).status).toBe(422);
+  });
 });
 
 describe('a control route', () => {
@@ -85,6 +102,7 @@ describe('a control route', () => {
     ['POST', '/media', { site_id: SITE, title: 'unknown member' }],
     ['POST', '/media', { site_id: SITE, media_id: 'taken' }],
     ['PUT', '/faults', { dorp: 1 }],
+    ['PUT', '/statuses', { before: '4.3' }],
     ['POST', '/clock', { advance: '6 minutes' }],
     ['GET', '/deliveries?limit=0', undefined],
   ])('answers 400 with the reason, for %s %s %j', async (method, path, body) => {

@@ -27,8 +27,8 @@ test('package.json of the package exports JavaScript with types, and has nothing
     '.': { types: './dist/index.d.ts', default: './dist/index.js' },
     './testing': { types: './dist/testing/index.d.ts', default: './dist/testing/index.js' },
   });
-  const { exports: _, private: __, scripts, devDependencies, overrides, allowScripts, ...same } = manifest;
-  expect(packed).toEqual(same);
+  const { exports: _, scripts, devDependencies, overrides, allowScripts, ...same } = manifest;
+  expect(packed).toEqual(same); // `private` too, so that npm publishes no package of a clone that has it
   for (const member of [devDependencies, overrides, allowScripts]) expect(member).toBeDefined();
   // What restores a clone after a killed npm pack: npm finds it in package.json as it was left.
   expect(left).toEqual({ prepack: scripts.prepack, postpack: scripts.postpack });

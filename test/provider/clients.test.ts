@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { StatusesClient, WebhooksClient } from '../../src/provider/index.ts';
@@ -55,30 +56,33 @@ test('webhooks are listed whole, when there are several pages or none', async ()
   }
 });
 
+const FORM = 'application/x-www-form-urlencoded';
+
 test('webhooks are asked for with the raw secret, and statuses with a Bearer token and a key', async () => {
   const { url, got } = await scripted([201, HOOK], [200, HOOK], [200, STATUS]);
   const { webhooks, statuses } = clientsOf(`${url}/`);
   expect((await webhooks.create(NEW_HOOK)).metadata.description).toBe('');
   await webhooks.get('2yW4KmiG');
   expect((await statuses.schedule({ status: 'x' }, SOON)).params).toMatchObject({ text: 'x', poll: null });
-  const [json, key] = ['application/json', expect.stringMatching(/^[\da-f-]{36}$/)];
+  const key = expect.stringMatching(/^[\da-f-]{36}$/);
   expect(got.map(({ method, url: path, body }) => [method, path, body])).toEqual([
     ['POST', '/v2/webhooks', JSON.stringify({ metadata: NEW_HOOK })],
     ['GET', '/v2/webhooks/2yW4KmiG', ''],
-    ['POST', '/api/v1/statuses', `{"status":"x","scheduled_at":"${SOON}"}`],
+    ['POST', '/api/v1/statuses', 'status=x&scheduled_at=2026-01-02T00%3A00%3A00.000Z'],
   ]);
   expect(got.map(({ headers }) => headers)).toMatchObject([
-    { authorization: 's3cret', 'content-type': json },
+    { authorization: 's3cret', 'content-type': 'application/json' },
     { authorization: 's3cret' },
-    { authorization: 'Bearer t0ken', 'content-type': json, 'idempotency-key': key },
+    { authorization: 'Bearer t0ken', 'content-type': FORM, 'idempotency-key': key },
   ]);
 });
 
 test('a status is scheduled, read, moved, cancelled and published, when all is well', async () => {
   const { client, at } = await startStatuses();
-  const poll = { options: ['a', 'b'], expires_in: 3600, multiple: true };
-  const created = await client.schedule({ status: 'hello', visibility: 'unlisted', poll }, at(DAY));
-  expect(created.params).toMatchObject({ text: 'hello', visibility: 'unlisted', poll, media_ids: null });
+  const poll = { options: ['a', 'b & c'], expires_in: 3600, multiple: true };
+  const created = await client.schedule({ status: 'hé+o', visibility: 'unlisted', poll }, at(DAY));
+  const asFields = { options: poll.options, expires_in: '3600', multiple: 'true' };
+  expect(created.params).toMatchObject({ text: 'hé+o', visibility: 'unlisted', poll: asFields });
   expect(await client.get(created.id)).toEqual(created);
   const later = at(2 * DAY).toISOString();
   expect(await client.reschedule(created.id, later)).toEqual({ ...created, scheduled_at: later });
@@ -193,7 +197,7 @@ const lost: [string, Script][] = [
 /** Calls that may be carried out twice, with what a server answers them. */
 const repeatable: [unknown, (clients: ReturnType<typeof clientsOf>) => Promise<unknown>][] = [
   [[STATUS], ({ statuses }) => statuses.page()],
-  [STATUS, ({ statuses }) => statuses.schedule({ status: 'x' }, SOON)],
+  [out, ({ statuses }) => statuses.publish({ status: 'x' })],
   [{}, ({ statuses }) => statuses.cancel('1')],
   [HOOK, ({ webhooks }) => webhooks.update('1', { name: 'y' })],
 ];
@@ -231,12 +235,16 @@ describe('a call that may be carried out twice', () => {
   });
 });
 
-describe('the creation of a webhook', () => {
+describe('the creation of a webhook or a scheduled status', () => {
   test.each(lost)('is sent once, when there is %s, and says where to look first', async (_, fault) => {
-    const { url, got } = await scripted(fault, [201, HOOK]);
-    const { message } = await failureOf(clientsOf(url).webhooks.create(NEW_HOOK));
-    expect(message).toContain('The webhook may be registered in spite of this: look at the list');
-    expect(got).toHaveLength(1);
+    for (const [call, advice] of [
+      [create, 'The webhook may be registered in spite of this: look at the list'],
+      [schedule, 'The status may be scheduled in spite of this: call again with an idempotencyKey'],
+    ] as const) {
+      const { url, got } = await scripted(fault, [201, HOOK]);
+      expect((await failureOf(call(clientsOf(url)))).message).toContain(advice);
+      expect(got).toHaveLength(1);
+    }
   });
 
   test('is sent again, when the limit was exceeded or no server listens, as nothing was carried out', async () => {
@@ -249,6 +257,54 @@ describe('the creation of a webhook', () => {
     expect(error).toMatchObject({ code: 'unreachable', status: undefined });
     expect(error.message).toMatch(/^POST \/v2\/webhooks: unreachable: the connection failed .*\. Check the/);
     expect(nowhere.waits).toHaveLength(3);
+  });
+});
+
+describe('a status with a key, on a server that knows no keys when it schedules', () => {
+  const status = { status: 'On air at eight', media_ids: [] };
+
+  /** A client, and one of a process that gets no answer to a creation. */
+  async function startOld() {
+    const mock = await startMock();
+    mock.setStatuses({ before_4_3: true });
+    const options = { baseUrl: mock.url, token: 'alice-rw' };
+    const client = new StatusesClient(options);
+    const lose: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      if (init?.method === 'POST') throw new TypeError('fetch failed');
+      return answer;
+    };
+    const at = (ms: number) => new Date(mock.now() + ms);
+    return { mock, client, dying: new StatusesClient({ ...options, fetch: lose }), at };
+  }
+
+  test('is scheduled once, when the process ended before it had the answer, and another one tries again', async () => {
+    const { client, dying, at } = await startOld();
+    const key = { idempotencyKey: 'the event' };
+    const time = at(3 * DAY);
+    await expect(dying.schedule(status, time, key)).rejects.toMatchObject({ code: 'unreachable' });
+    for (let n = 0; n < 41; n++) await client.schedule(status, at(DAY * (4 + Math.floor(n / 20))));
+    const made = await client.schedule(status, time.toISOString().replace('Z', '000+00:00'), key);
+    expect([made.id, made.scheduled_at]).toEqual(['1', time.toISOString()]);
+    expect(await Array.fromAsync(client.list())).toHaveLength(42);
+    expect((await client.schedule({ status: 'another' }, time, key)).params.text).toBe('another');
+    const { message } = await failureOf(client.schedule({ ...status, media_ids: ['1'] }, time, key));
+    expect(message).toContain('Media 1 not found');
+  });
+
+  test('is not published again, when it is out by the time of the next attempt', async () => {
+    const { mock, client, dying, at } = await startOld();
+    const key = { idempotencyKey: 'the event' };
+    const time = at(3_600_000);
+    await failureOf(dying.schedule(status, time, key));
+    await mock.advance(3_600_000);
+    const clock = { ...systemClock, now: () => mock.now() };
+    const later = new StatusesClient({ baseUrl: mock.url, token: 'alice-rw', clock });
+    const { message } = await failureOf(later.schedule(status, time, key));
+    expect(message).toMatch(/^POST \S+: unprocessable: \S+ is not 5 minutes ahead: some providers/);
+    const published = await fetch(`${mock.url}/api/v1/accounts/1/statuses`);
+    expect(await published.json()).toMatchObject([{ content: '<p>On air at eight</p>' }]);
+    expect(await Array.fromAsync(client.list())).toEqual([]);
   });
 });
 

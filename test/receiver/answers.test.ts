@@ -103,13 +103,6 @@ describe('the table of answers', () => {
     expect(only(await events()).deliveries).toBe(2);
   });
 
-  test('tells a forged repeat nothing, and counts no delivery of it', async () => {
-    const { app, events } = await start();
-    await deliver(app, text);
-    expect((await send(app, text, forged)).status).toBe(401);
-    expect(only(await events()).deliveries).toBe(1);
-  });
-
   test.each([
     ['by a bug', new Error('a bug at /srv/app')],
     ['for good', new KitError('STORE_UNUSABLE', 'another key at /srv/app')],

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { admissionsOf } from '../../src/receiver/quarantine.ts';
 import type { EventStore, Quarantined } from '../../src/store/event-store.ts';
-import { toVerified } from '../../src/store/verified.ts';
+import { toVerified } from '../../src/store/stored.ts';
 import { deliver, notification, SECRET, sendWithToken, WEBHOOK } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';

@@ -20,16 +20,14 @@ async function* listed(list: readonly ExpectedNotification[]) {
   yield* list;
 }
 
-const neverAborted = new AbortController().signal;
-
 /** A pass over a list, an hour after noon. */
 function passOver(
   { store }: Stage,
   expected: AsyncIterable<ExpectedNotification>,
-  { signal = neverAborted, ...flags }: { most?: number; isTrial?: boolean; signal?: AbortSignal } = {},
+  flags: { most?: number; isTrial?: boolean } = {},
 ) {
   const clock = { now: () => NOON + 3_600_000, monotonic: () => 0, after: () => () => {} };
-  const reconcile = { expected: () => expected };
+  const [reconcile, { signal }] = [{ expected: () => expected }, new AbortController()];
   return reconcileOnce(reconcile, undefined, { store, log: logLines().log, clock, signal }, flags);
 }
 
@@ -120,18 +118,6 @@ onEachEngine('a pass', (stage) => {
     }
     await passOver(stage, slowly());
     expect(await namesOf(store)).toHaveLength(148);
-  });
-
-  test('ends, when its signal is aborted', async () => {
-    const abort = new AbortController();
-    async function* endless() {
-      for (let n = 0; ; n++) {
-        if (n === 1000) abort.abort(new Error('the process stops'));
-        yield lost(`media${n}`);
-      }
-    }
-    await expect(passOver(stage, endless(), { signal: abort.signal })).rejects.toThrow('the process stops');
-    expect(await namesOf(stage.store)).toEqual([]);
   });
 
   test('has the first notification of its kind and media name what it recorded, and no other', async () => {

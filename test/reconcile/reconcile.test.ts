@@ -98,7 +98,6 @@ test.each<[string, object | null]>([
   ['site_id: must be a text', { site_id: undefined }],
   ['event_time: must be an ISO 8601 date and time with an offset', { event_time: '2026-01-01T00:00:00' }],
   ['event_time: must be', { event_time: START }],
-  ['event_time: must be', { event_time: new Date('no date') }],
   ['event_time: must be', { event_time: new Date(8e15) }],
   ['event: must be one of the kinds', null],
 ])('nothing of a pass is recorded, when one that it is given is none: %s', async (problem, wrong) => {

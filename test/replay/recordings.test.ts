@@ -31,15 +31,6 @@ const good = {
 };
 
 test.each([
-  ['has no version', good],
-  ['is of version 1', { v: 1, ...good }],
-])('takes a line, when it %s', (_case, line) => {
-  expect(parseLine(JSON.stringify(line))).toMatchObject({
-    recorded: { body: good.body, receivedAt: Date.UTC(2026, 10, 19, 12), webhookId: 'webhook1' },
-  });
-});
-
-test.each([
   ['is of another version', { ...good, v: 2 }, '"v": version 2, and this program knows 1'],
   ['has no body', { ...good, body: undefined }, '"body": it must be the text of the notification'],
   ['has a body that is no JSON', { ...good, body: '{' }, 'its body is not a JSON object in UTF-8'],

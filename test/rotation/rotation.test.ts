@@ -1,19 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
 import { rotate } from '../../src/rotation/rotate.ts';
 import { hookOf, type Installation, install, SITE } from '../support/installation.ts';
 import { handOn, type Interception } from '../support/provider-proxy.ts';
-import { type RunningService, runService } from '../support/running-service.ts';
+import { runService } from '../support/running-service.ts';
 import { size } from '../support/sizes.ts';
 import { refusals, startTraffic } from '../support/traffic.ts';
 
-let here: Installation;
-let service: RunningService;
-beforeAll(async () => {
-  here = await install();
-  service = await runService({}, { ...here.env, WEBHOOK_SECRET: '' });
-});
+const here = await install();
+const service = await runService({}, { ...here.env, WEBHOOK_SECRET: '' });
 afterAll(() => here.dispose());
 
 /** What a rotation asks of the provider, in order; its writes to the store lie between. */

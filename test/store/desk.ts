@@ -6,9 +6,6 @@ export { LEASE_MS, polled };
 
 export const NOON = Date.UTC(2026, 10, 27, 12);
 
-/** The dispatcher of another process. */
-export const OTHER = 'other';
-
 let made = 0;
 
 /** A notification that nobody has seen before. @param seconds of its event time, after noon */
@@ -49,34 +46,8 @@ const RELEASED: Settlement = { ...run, status: 'pending', outcome: 'interrupted'
 const error = 'Error: no';
 export const FAILED: Settlement = { ...run, status: 'pending', outcome: 'error', error, afterMs: 1000 };
 
-/** Claims what is ready of a resource, event by event, with an end for each; returns the claims in their order. */
-export async function handledInTurn(
-  store: EventStore,
-  resource: string,
-  end: (claim: Claim) => Settlement = () => HANDLED,
-): Promise<readonly Claim[]> {
-  const order: Claim[] = [];
-  for (;;) {
-    const [claim] = await claimed(store, resource);
-    if (!claim) return order;
-    order.push(claim);
-    await store.queue.settle(claim, end(claim));
-  }
-}
-
 /** For `recover` by a process that holds nothing: an event is dead after so many attempts. */
 export const MOST = { held: [], maxAttempts: 40 };
-
-/** Has an event lost to a crash: its lease runs out, and another process recovers it. */
-export async function crashed(
-  stage: { readonly store: EventStore; pass(ms: number): Promise<void> },
-  resource: string,
-  maxAttempts = MOST.maxAttempts,
-): Promise<readonly string[]> {
-  await claimedOne(stage.store, resource);
-  await stage.pass(LEASE_MS + 1);
-  return (await stage.store.queue.recover({ ...MOST, maxAttempts })).ready;
-}
 
 export const statusOf = async (store: EventStore, id: string) => (await store.queue.event({ id }))?.status;
 

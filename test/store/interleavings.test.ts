@@ -55,11 +55,8 @@ onPostgres('two transactions', (stage) => {
     expect(await claimed(a.store, 'media:one')).toHaveLength(1);
   });
 
-  test('settle changes nothing, when another process recovers the lease while it waits', async () => {
-    await recorded(a.store, notified());
-    const claim = await claimedOne(a.store, 'media:one');
-    await stage.pass(LEASE_MS + 1);
-    const commit = await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST));
+  test('settle changes nothing, when another process recovers the lease while it waits, or has taken the event over', async () => {
+    const { claim, commit } = await recovering();
     const settling = await a.waits((store) =>
       store.queue.settle(claim, { ...HANDLED, state: [{ name: 'k', value: '1' }] }),
     );
@@ -67,13 +64,13 @@ onPostgres('two transactions', (stage) => {
     expect(await settling.result).toEqual({ isHeld: false, hasMore: false });
     expect(await statusOf(a.store, claim.id)).toBe('pending');
     expect(await a.store.queue.state({ resource: 'media:one' })).toEqual([]);
+    await claimedOne(b.store, 'media:one');
+    expect(await a.store.queue.settle(claim, HANDLED)).toEqual({ isHeld: false, hasMore: false });
+    expect(await statusOf(a.store, claim.id)).toBe('running');
   });
 
   test('a step is not stored, when another process recovers the lease while it waits', async () => {
-    await recorded(a.store, notified());
-    const claim = await claimedOne(a.store, 'media:one');
-    await stage.pass(LEASE_MS + 1);
-    const commit = await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST));
+    const { claim, commit } = await recovering();
     const saving = await a.waits((store) =>
       store.queue.saveStep({ ...claim, ...{ name: 'mail', result: '1' } }),
     );
@@ -299,6 +296,14 @@ onPostgres('two transactions', (stage) => {
       expect(a.texts.slice(sent).filter((text) => text.endsWith('COMMIT'))).toHaveLength(1);
     },
   );
+
+  /** A lease that ran out, which another process recovers with its next commit. */
+  async function recovering() {
+    await recorded(a.store, notified());
+    const claim = await claimedOne(a.store, 'media:one');
+    await stage.pass(LEASE_MS + 1);
+    return { claim, commit: await b.upTo(/COMMIT$/, (store) => store.queue.recover(MOST)) };
+  }
 
   async function store0Fails(): Promise<void> {
     await a.store.queue.settle(await claimedOne(a.store, 'media:one'), FAILED);

@@ -10,7 +10,7 @@ import type {
   VerifiedNotification,
 } from '../../src/store/event-store.ts';
 import { runs } from '../support/sizes.ts';
-import { claimedOne, FAILED, HANDLED, handledInTurn, NOON, notified, recorded } from './desk.ts';
+import { claimedOne, FAILED, HANDLED, NOON, notified, recorded } from './desk.ts';
 import { onEachEngine, type Stage } from './stages.ts';
 
 interface Listed extends VerifiedNotification {
@@ -178,7 +178,7 @@ onEachEngine('overview', (stage) => {
     expect(await oldest()).toBe(10);
     await store.queue.settle(claim, FAILED);
     expect(await oldest()).toBe(0); // it waits
-    await handledInTurn(store, 'media:one');
+    await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED);
     await stage.sql(
       "UPDATE events SET next_at = NULL, status = 'handled', ended_at = 1 WHERE next_at IS NOT NULL",
     );

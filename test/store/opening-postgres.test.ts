@@ -8,7 +8,7 @@ import { Servers } from '../../src/store/postgres/servers.ts';
 import { eventually } from '../support/eventually.ts';
 import { connected, createDatabase, dropDatabase, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { describeWithPostgres } from '../support/shared-postgres.ts';
-import { claimedOne, HANDLED, notified } from './desk.ts';
+import { notified } from './desk.ts';
 import { onPostgres } from './stages.ts';
 import { Stepped } from './stepped.ts';
 
@@ -85,20 +85,6 @@ onPostgres('a start', (stage) => {
     const { username, password, pathname } = new URL(url.replace('99999', '1'));
     for (const part of [username, password, pathname.slice(1)])
       expect(String((error as Error).message)).not.toContain(part);
-  });
-
-  test('goes on with new connections, when the server has ended those in use', async () => {
-    const a = await Stepped.start(stage, 'cut-off');
-    const one = notified();
-    const go = await a.upTo(/COMMIT$/, (store) => store.queue.record(one));
-    await stage.sql(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cut-off'",
-    );
-    await expect(go()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    expect(await a.store.queue.record(one)).toMatchObject({ status: 'accepted' });
-    expect(await a.store.queue.settle(await claimedOne(a.store, 'media:one'), HANDLED)).toMatchObject({
-      isHeld: true,
-    });
   });
 
   test('leaves a connection that takes no writes, and goes on with a new one once the database does', async () => {

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import type { Refusals, Report, Settlement } from '../../src/store/event-store.ts';
+import type { EventStore, Refusals, Report, Settlement } from '../../src/store/event-store.ts';
 import { present } from '../support/only.ts';
 import {
   claimedOne,
-  crashed,
   FAILED,
   HANDLED,
   LEASE_MS,
+  MOST,
   NOON,
   notified,
   polled,
@@ -40,30 +40,13 @@ onEachEngine('dismissing', (stage) => {
         lastError: 'not needed',
         nextAttemptAt: undefined,
       });
+    expect(await store.queue.dismiss({ status: 'handled' }, 'no')).toEqual({ events: 0, running: 0 });
     expect(await statusOf(store, done?.id ?? '')).toBe('handled');
     expect(await store.queue.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
     expect(await statusOf(store, runs?.id ?? '')).toBe('handled');
     expect(await polled(store)).toEqual([]);
     expect(await stage.sql('SELECT resource FROM lanes')).toEqual([]);
     expect(await store.reports.overview()).toMatchObject({ pending: 0, dead: 0, oldestPendingAt: undefined });
-  });
-
-  test('takes only what the filter means, and a replay takes it up again, and retention empties it', async () => {
-    const { store, clock } = stage;
-    const [one, other] = await recorded(store, notified('media:one'), notified('media:other'));
-    await store.queue.settle(await claimedOne(store, 'media:one'), dead('no'));
-    await store.queue.settle(await claimedOne(store, 'media:other'), dead('no'));
-    await recorded(store, notified('media:done'));
-    const done = await claimedOne(store, 'media:done');
-    await store.queue.settle(done, HANDLED);
-    expect(await store.queue.dismiss({ status: 'handled' }, 'r')).toEqual({ events: 0, running: 0 });
-    expect(await statusOf(store, done.id)).toBe('handled');
-    expect(await store.queue.dismiss({ ids: [one?.id ?? ''] }, 'r')).toMatchObject({ events: 1 });
-    expect(await statusOf(store, other?.id ?? '')).toBe('dead');
-    await store.queue.replay({ resource: 'media:one' });
-    await store.queue.settle(await claimedOne(store, 'media:one'), dead('again'));
-    await store.queue.dismiss({}, 'r');
-    expect(await store.queue.prune({ before: clock.now() + HOUR_MS, limit: 10 })).toBe(3);
   });
 
   test('by the removal of a subscriber ends also what its last process ran when that crashed', async () => {
@@ -230,7 +213,9 @@ onEachEngine('an event that waits', (stage) => {
     };
     await recorded(store, notified('media:suspect'));
     for (let crashes = 0; crashes < 2; crashes++) {
-      await crashed(stage, 'media:suspect');
+      await claimedOne(store, 'media:suspect');
+      await stage.pass(LEASE_MS + 1);
+      await store.queue.recover(MOST);
       await store.queue.wake();
     }
     const others = Object.keys(ends).filter((name) => name !== 'media:suspect');
@@ -260,17 +245,6 @@ onEachEngine('an event that waits', (stage) => {
 });
 
 onEachEngine('replay', (stage) => {
-  test('leaves an event out that a handler runs, and says how many', async () => {
-    const { store } = stage;
-    await recorded(store, notified('media:one', 1), notified('media:one', 2));
-    await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED);
-    const claim = await claimedOne(store, 'media:one');
-    expect(await store.queue.replay({ resource: 'media:one' })).toEqual({ events: 1, running: 1 });
-    expect(await polled(store)).toEqual([]);
-    expect(await store.queue.settle(claim, HANDLED)).toEqual({ isHeld: true, hasMore: true });
-    expect(await store.queue.event({ id: claim.id })).toMatchObject({ status: 'handled', replays: 0 });
-  });
-
   test('holds all events until the last is reset, then releases them in the order of their times', async () => {
     const { store } = stage;
     const list = Array.from({ length: 520 }, (_, n) => notified('media:one', 1000 - n));
@@ -364,5 +338,53 @@ onEachEngine('prune', (stage) => {
       status: 'duplicate',
     });
     expect(await store.queue.replay({})).toMatchObject({ events: 2 });
+  });
+});
+
+onEachEngine('state', (stage) => {
+  test('of all media or channels comes in stretches, in order, each value once', async () => {
+    const { store } = stage;
+    const names = Array.from({ length: 3 }, (_, n) => `media:${n}`);
+    await recorded(store, ...names.map((name) => notified(name)), notified('channel:x'));
+    const many = Array.from({ length: 250 }, (_, n) => ({
+      name: `n${String(n).padStart(3, '0')}`,
+      value: String(n),
+    }));
+    for (const claim of await polled(store)) await store.queue.settle(claim, { ...HANDLED, state: many });
+    const first = await store.queue.states({ of: 'media' });
+    const second = await store.queue.states({ of: 'media', after: first.at(-1) });
+    const found = [...first, ...second].map((one) => `${one.resource} ${one.name}`);
+    expect(found).toEqual(names.flatMap((resource) => many.map(({ name }) => `${resource} ${name}`)));
+    expect([first.length, second.length]).toEqual([500, 250]);
+    expect(await store.queue.states({ of: 'media', after: second.at(-1) })).toEqual([]);
+    expect((await store.queue.states({ of: 'channel' }))[7]).toEqual({
+      resource: 'channel:x',
+      name: 'n007',
+      value: '7',
+    });
+  });
+});
+
+const SECRET = 'a-secret-that-nobody-else-may-read';
+
+const live = async (store: EventStore) =>
+  (await store.secrets.live()).map(({ webhookId, secret }) => [webhookId, secret]);
+
+onEachEngine('secrets', (stage) => {
+  test('open only in their own row: one that was put in place of another opens nothing', async () => {
+    const { store } = stage;
+    await store.secrets.add('webhook1', SECRET);
+    await store.secrets.add('webhook2', 'of-somebody-else');
+    await stage.sql(
+      "UPDATE secrets SET sealed = (SELECT s.sealed FROM secrets s WHERE s.webhook_id = 'webhook2') WHERE webhook_id = 'webhook1'",
+    );
+    expect(await live(store)).toEqual([['webhook2', 'of-somebody-else']]);
+    await stage.sql("UPDATE secrets SET webhook_id = 'webhook3' WHERE webhook_id = 'webhook2'");
+    expect(await live(store)).toEqual([]);
+    await stage.sql("UPDATE secrets SET webhook_id = 'webhook2' WHERE webhook_id = 'webhook3'");
+    expect(await live(store)).toHaveLength(1);
+    await store.secrets.retire('webhook2', 'of-somebody-else', 1);
+    await stage.sql('UPDATE secrets SET retire_at = NULL');
+    expect(await live(store)).toEqual([]);
   });
 });

@@ -14,34 +14,6 @@ function unproven(name: string, more: Partial<ToQuarantine> = {}): ToQuarantine 
 }
 
 onEachEngine('quarantine', (stage) => {
-  test('keeps an entry once, with how often it came, and tells of what waits', async () => {
-    const { store, clock } = stage;
-    const one = unproven('one');
-    expect(await store.quarantine.add(one, ROOM)).toBe(0);
-    expect(await store.quarantine.add(one, ROOM)).toBe(0);
-    await store.quarantine.add(unproven('two', { webhookId: 'webhook2' }), ROOM);
-    const [first, second, ...more] = await store.quarantine.entries();
-    expect(more).toEqual([]);
-    expect(first).toMatchObject({ ...one, deliveries: 2, receivedAt: clock.now() });
-    expect(await store.quarantine.entries({ after: first?.seq })).toEqual([second]);
-    expect(await store.quarantine.entries({ webhook: 'webhook1', limit: 5 })).toEqual([first]);
-    expect([await store.quarantine.size(), await store.quarantine.size({ webhook: 'webhook2' })]).toEqual([
-      2, 1,
-    ]);
-    const at = clock.now();
-    const summary = await store.quarantine.summary({ newest: 1 });
-    expect(summary).toMatchObject({
-      total: 2,
-      webhooks: [
-        { webhookId: 'webhook1', notifications: 1, firstAt: at, lastAt: at },
-        { webhookId: 'webhook2' },
-      ],
-      newest: [{ webhookId: 'webhook2' }],
-    });
-    expect(JSON.stringify(summary)).not.toContain('two...');
-    expect((await store.reports.overview()).quarantined).toBe(2);
-  });
-
   test('takes room from the network that has most, the newest first, and says how many go', async () => {
     const store = await stage.another();
     const other = unproven('genuine', { source: OTHER_SOURCE, webhookId: 'webhook2' });
@@ -130,23 +102,5 @@ onEachEngine('quarantine', (stage) => {
     expect(await kept).toBeGreaterThan(5000);
     const last = await store.quarantine.size();
     expect(sizes.filter((size) => size < 6000 && size > last)).not.toEqual([]);
-  });
-
-  test('admits an entry to the events with all its deliveries, once, and tells listeners', async () => {
-    const { store } = stage;
-    const one = unproven('one');
-    let told = 0;
-    store.queue.onRecorded(() => told++);
-    for (let n = 0; n < 3; n++) await store.quarantine.add(one, ROOM);
-    const other = await stage.another();
-    const answers = await Promise.all([store.quarantine.admit(one.token), other.quarantine.admit(one.token)]);
-    expect(answers.filter(Boolean)).toEqual([{ status: 'accepted', id: one.id }]);
-    expect(await store.queue.event({ id: one.id })).toMatchObject({
-      deliveries: 3,
-      body: one.body,
-      status: 'pending',
-    });
-    expect([await store.quarantine.size(), await store.quarantine.admit(one.token)]).toEqual([0, undefined]);
-    expect(told).toBeLessThanOrEqual(1);
   });
 });

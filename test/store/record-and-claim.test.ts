@@ -1,43 +1,9 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { Claim, ClaimRequest, VerifiedNotification } from '../../src/store/event-store.ts';
-import { eventId, isEventId } from '../../src/store/stored.ts';
-import { runs } from '../support/sizes.ts';
-import {
-  claimed,
-  claimedOne,
-  FAILED,
-  HANDLED,
-  handledInTurn,
-  LEASE_MS,
-  notified,
-  OTHER,
-  polled,
-  recorded,
-} from './desk.ts';
+import { claimed, claimedOne, FAILED, HANDLED, LEASE_MS, MOST, notified, polled, recorded } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 onEachEngine('record', (stage) => {
-  test('accepts one of several that come with the same id, whichever process gets them, and counts all', async () => {
-    const { store, clock } = stage;
-    const one = notified();
-    const other = await stage.another();
-    const answers = await Promise.all([
-      ...Array.from({ length: 5 }, () => store.queue.record(one)),
-      ...Array.from({ length: 5 }, () => other.queue.record(one)),
-    ]);
-    expect(answers.filter(({ status }) => status === 'accepted')).toHaveLength(1);
-    await stage.pass(5000);
-    const late = await other.queue.record({ ...one, webhookId: 'webhook2' });
-    expect(late).toEqual({ status: 'duplicate', id: one.id });
-    const times = { receivedAt: clock.now() - 5000, lastDeliveryAt: clock.now() };
-    expect(await store.queue.event({ id: one.id })).toMatchObject({
-      deliveries: 11,
-      webhookId: 'webhook1',
-      ...times,
-    });
-  });
-
   test('takes a text with NUL and half surrogate pairs, finds it by that, and loses none that come with it', async () => {
     const odd = notified('media:odd', 0, {
       body: 'nul \0 half \ud800 end',
@@ -85,40 +51,7 @@ onEachEngine('record', (stage) => {
     ]);
   });
 });
-
-const times = fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 });
-const digests = fc.uint8Array({ minLength: 32, maxLength: 32 });
-
-test('an event id tells the time of its event and the start of the digest, fit for a URL and a file name', () => {
-  const property = fc.property(times, digests, (eventTime, digest) => {
-    const id = eventId(eventTime, Buffer.from(digest));
-    expect(isEventId(id)).toBe(true);
-    const [, time = '', start] = /^(-?[0-9a-z]{1,11})-([0-9a-f]{20})$/.exec(id) ?? [];
-    expect(Number.parseInt(time, 36)).toBe(eventTime);
-    expect(Buffer.from(digest).toString('hex').startsWith(String(start))).toBe(true);
-  });
-  fc.assert(property, { numRuns: runs(1000) });
-});
-
 onEachEngine('claim', (stage) => {
-  test('never gives two events of one resource at once, whoever asks, and however', async () => {
-    const { store } = stage;
-    const other = await stage.another();
-    await recorded(store, notified('media:one'), notified('media:one'), notified('media:two'));
-    const asked = await Promise.all([
-      polled(store, { oldest: 1 }),
-      polled(store),
-      polled(other, { owner: OTHER, oldest: 0, newest: 5 }),
-      polled(other, { oldest: 9, newest: 9, owner: OTHER }),
-    ]);
-    expect(
-      asked
-        .flat()
-        .map(({ resource }) => resource)
-        .sort(),
-    ).toEqual(['media:one', 'media:two']);
-  });
-
   test('leases of limited kinds as many as there is room for, the oldest first, and sets the others aside: polls find what is behind', async () => {
     const { store } = stage;
     const tracks = [1, 2, 3, 4].map((n) => notified(`media:track-${n}`, n, { kind: 'track_created' }));
@@ -155,27 +88,6 @@ onEachEngine('claim', (stage) => {
     expect(await asked()).toEqual(['media:3']);
   });
 
-  test('names each lease otherwise, also in a process that began again', async () => {
-    const { store } = stage;
-    await recorded(store, ...[1, 2, 3].map((n) => notified(`media:${n}`)));
-    const first = await polled(store, { oldest: 2 });
-    const again = await polled(await stage.another());
-    const leases = [...first, ...again].map(({ lease }) => lease);
-    expect(new Set(leases).size).toBe(3);
-    expect(await stage.sql('SELECT lease FROM lanes WHERE owner IS NULL OR until IS NULL')).toEqual([]);
-  });
-
-  test('leases only as many as were asked for: those that have waited longest, and those that came last', async () => {
-    const { store } = stage;
-    for (let n = 0; n < 6; n++) {
-      await recorded(store, notified(`media:${n}`, -n)); // the event time of an older one is newer
-      await stage.pass(10);
-    }
-    const claims = await polled(store, { oldest: 2, newest: 1 });
-    expect(claims.map(({ resource }) => resource).sort()).toEqual(['media:0', 'media:1', 'media:5']);
-    expect(await stage.sql('SELECT resource FROM lanes WHERE lease IS NOT NULL')).toHaveLength(3);
-  });
-
   test('counts the waiting of a lane from the receipt of its ready event, whoever opens it', async () => {
     const { store } = stage;
     await recorded(store, notified('media:old'), notified('media:old', 1));
@@ -201,30 +113,64 @@ onEachEngine('claim', (stage) => {
       { ready_at: first + 100 },
     ]);
   });
-});
 
-onEachEngine('late', (stage) => {
-  test('is decided with the first start: it does not become late while it waits for a retry, nor by a crash', async () => {
+  test('decides with the first start whether an event is late: not by what is handled while it waits for a retry, but by what is replayed', async () => {
     const { store } = stage;
     await recorded(store, notified('media:one', 3));
     await store.queue.settle(await claimedOne(store, 'media:one'), FAILED);
     await recorded(store, notified('media:one', 5));
-    await handledInTurn(store, 'media:one');
+    await store.queue.settle(await claimedOne(store, 'media:one'), HANDLED);
     await stage.pass(2000);
     await store.queue.wake();
     const again = await claimedOne(store, 'media:one');
     expect(again).toMatchObject({ late: false, starts: 2 });
+    await store.queue.settle(again, HANDLED);
+    await store.queue.replay({ status: 'handled' });
+    await recorded(store, notified('media:one', 2));
+    expect(await claimedOne(store, 'media:one')).toMatchObject({ replays: 0, late: true });
+  });
+});
+
+onEachEngine('settle', (stage) => {
+  test('refuses one settlement that no column takes, and stores those that came with it', async () => {
+    const { store } = stage;
+    await recorded(store, ...['a', 'b', 'c'].map((n) => notified(`media:${n}`)));
+    const claims = await claimed(store, 'media:a', 'media:b', 'media:c');
+    const ends = claims.map((claim) =>
+      store.queue.settle(
+        claim,
+        claim.resource === 'media:b' ? { ...HANDLED, status: null as never } : HANDLED,
+      ),
+    );
+    const answers = await Promise.allSettled(ends);
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await store.queue.count({ status: 'handled' })).toBe(2);
+    const starts = await stage.sql('SELECT starts FROM events ORDER BY resource');
+    expect(starts).toEqual([{ starts: 1 }, { starts: 0 }, { starts: 1 }]); // what failed together was undone
+  });
+});
+
+onEachEngine('sweep', (stage) => {
+  test('recovers no lease that its process holds, and any other once it has run out', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:mine'), notified('media:another'));
+    const own = await claimedOne(store, 'media:mine');
+    await claimedOne(store, 'media:another');
     await stage.pass(LEASE_MS + 1);
-    await store.queue.recover({ held: [], maxAttempts: 40 });
-    expect(await claimedOne(store, 'media:one')).toMatchObject({ late: false, starts: 3 });
+    const { ready } = await store.queue.recover({ ...MOST, held: [own.lease] });
+    expect(ready).toEqual(['media:another']);
   });
 
-  test('is an event that was never run, although the newer handled one is being replayed', async () => {
+  test('opens a lane for whatever is ready and has none, in steps, and for nothing else', async () => {
     const { store } = stage;
-    await recorded(store, notified('media:one', 5));
-    await handledInTurn(store, 'media:one');
-    await recorded(store, notified('media:one', 3));
-    await store.queue.replay({ status: 'handled' });
-    expect(await claimedOne(store, 'media:one')).toMatchObject({ replays: 0, late: true });
+    const names = Array.from({ length: 1100 }, (_, n) => `media:${n}`);
+    await recorded(store, notified('media:waits'));
+    await store.queue.settle(await claimedOne(store, 'media:waits'), FAILED);
+    await Promise.all([...names, 'media:0', 'media:0'].map((name) => store.queue.record(notified(name))));
+    expect(await store.queue.sweep()).toBe(0);
+    await stage.sql("DELETE FROM lanes WHERE resource NOT LIKE '%7'");
+    expect(await store.queue.sweep()).toBe(990);
+    const lanes = await stage.sql<{ resource: string }>('SELECT resource FROM lanes');
+    expect(lanes.map(({ resource }) => resource).sort()).toEqual(names.sort());
   });
 });

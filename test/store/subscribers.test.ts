@@ -264,22 +264,6 @@ onEachEngine('verbs', (stage) => {
     expect(await statuses()).toEqual(expected('dismissed'));
   });
 
-  test('a replay of all releases none before all of each subscriber are reset', async () => {
-    const { store } = stage;
-    await subscribed(store, 'search');
-    const list = await recorded(store, notified('media:one', 2), notified('media:one', 1));
-    await given(store);
-    for (const whose of [{}, SEARCH])
-      for (let n = 0; n < 2; n++) await store.queue.settle(only(await polled(store, whose)), HANDLED);
-    const found: unknown[] = [];
-    const onStep = async (ids: readonly string[]) => {
-      found.push(ids.length, await polled(store), await polled(store, SEARCH));
-    };
-    expect(await store.queue.replay({}, { onStep })).toEqual({ events: 4, running: 0 });
-    expect(found).toEqual([2, [], [], 2, [], []]);
-    expect(idsOf(await inTurn(store))).toEqual([1, 0].map((at) => `${list[at]?.id}@search`));
-  });
-
   test('a subscriber that is removed ends what is pending, gets nothing more, and begins anew where it is subscribed again', async () => {
     const { store } = stage;
     await subscribed(store, 'search');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterEach } from '@jest/globals';
+import { afterAll, afterEach } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
 import { testDatabase } from './engine.ts';
 import { eventually } from './eventually.ts';
@@ -25,6 +25,12 @@ export interface RawAnswer {
   readonly body: string;
 }
 
+const disposals: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const dispose of disposals) await dispose();
+});
+
+/** It is disposed of after the suite, unless it has been by then. */
 export async function inspect(
   handlers: Handlers = {},
   env: Readonly<Record<string, string>> = {},
@@ -37,6 +43,12 @@ export async function inspect(
   const service = await runService(handlers, settings, { ...options, inspected: true });
   await service.store.secrets.add(WEBHOOK, SECRET);
   const url = service.adminUrl ?? '';
+  let disposed: Promise<void> | undefined;
+  const dispose = () => {
+    disposed ??= service.stop().then(() => database?.remove());
+    return disposed;
+  };
+  disposals.push(dispose);
   return {
     service,
     /** of the admin listener */
@@ -87,10 +99,7 @@ export async function inspect(
       const headers = { origin: url, 'content-type': type, 'content-length': `${Buffer.byteLength(body)}` };
       return raw(`${url}${path}`, { method: 'POST', headers, body });
     },
-    async dispose(): Promise<void> {
-      await service.stop();
-      await database?.remove();
-    },
+    dispose,
   };
 }
 

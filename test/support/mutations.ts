@@ -36,7 +36,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       "if (database.inTransaction) db.all('ROLLBACK');",
       "if (database.inTransaction) db.all('COMMIT');",
     ],
-    noticedBy: 'test/store/settle.test.ts: refuses one settlement that no column takes',
+    noticedBy: 'test/store/record-and-claim.test.ts: refuses one settlement that no column takes',
   },
   'never lost: one bad request spoils no other, it is run again alone (8)': {
     change: ['if (batch.length > 1 && !isUnavailable(error)) {', 'if (batch.length === 0) {'],
@@ -164,7 +164,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       "JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);",
       "JSON.stringify(['webhook secret', fingerprint]);",
     ],
-    noticedBy: 'test/store/settle.test.ts: open only in their own row',
+    noticedBy: 'test/store/operators.test.ts: open only in their own row',
   },
   'nothing unverified: rekey leaves nothing that the former key opens': {
     change: ['await engine.compact();', ''],
@@ -209,7 +209,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'at least once: ready events without a lane get one (3)': {
     change: ['await open(db, strays, step.subscriber);', ''],
-    noticedBy: 'test/store/settle.test.ts: opens a lane for whatever is ready and has none',
+    noticedBy: 'test/store/record-and-claim.test.ts: opens a lane for whatever is ready and has none',
   },
   'at least once: a wait that is over is woken': {
     change: [`next_at <= \${d.now} AND crashes < 2`, `next_at > \${d.now} AND crashes < 2`],
@@ -226,7 +226,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       `
 `,
     ],
-    noticedBy: 'test/store/model.test.ts',
+    noticedBy: 'test/store/record-and-claim.test.ts: recovers no lease',
   },
   'never two at once: leases of others are spared after a stall (5)': {
     change: ['if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers();', ''],
@@ -234,15 +234,15 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'never two at once: a leased lane is given to nobody else': {
     change: ['WHERE subscriber = $subscriber AND lease IS NULL AND', 'WHERE subscriber = $subscriber AND'],
-    noticedBy: 'test/store/record-and-claim.test.ts: never gives two events of one resource at once',
+    noticedBy: 'test/store/model.test.ts',
   },
   'never two at once: only the lease of an attempt stores its results (4)': {
     change: ['const key = byLease.get(lane.lease);', 'const key = keys.find(({ seq }) => seq === lane.seq);'],
-    noticedBy: 'test/store/settle.test.ts: changes nothing, when another process took the event over',
+    noticedBy: 'test/store/interleavings.test.ts: settle changes nothing',
   },
   'never two at once: a lease is named by this start of the process (4)': {
     change: ['lease: randomUUID()', 'lease: String(lanes.indexOf(lane))'],
-    noticedBy: 'test/store/record-and-claim.test.ts: names each lease otherwise',
+    noticedBy: 'test/store/model.test.ts',
   },
   'never two at once: a lease is renewed as long as its handler runs, also one that ignores its abort (4)': {
     change: [
@@ -273,7 +273,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'tests of handlers: what is delivered comes to each subscriber before all is handled': {
     change: ['(await this.#life.begun).dispatcher.wake();\n      this.#life.clock', 'this.#life.clock'],
-    noticedBy: 'test/testing/subscribers.test.ts: each subscriber handles what is delivered',
+    noticedBy: 'test/testing/test-receiver.test.ts: each subscriber handles what is delivered',
   },
   'tests of handlers: settled makes no tick': {
     change: ['isTicking: () => this.now() <= this.#ticksUntil', 'isTicking: () => true'],
@@ -281,7 +281,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'tests of handlers: a failure in a history is one of each subscriber': {
     change: ["act: (kit) => kit.failNext('all')", 'act: (kit) => kit.failNext()'],
-    noticedBy: 'test/testing/subscribers.test.ts: one subscriber that takes a failure',
+    noticedBy: 'test/testing/test-receiver.test.ts: one subscriber that takes a failure',
   },
   'checks of recordings: a subscriber that is missing is a difference': {
     change: ['ends.has(id) || expects[name] ?', 'ends.has(id) ?'],
@@ -324,15 +324,15 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'a repeat can be told: late is decided with the first start and stays (12)': {
     change: ['`coalesce(events.late, CASE WHEN', '`coalesce(NULL, CASE WHEN'],
-    noticedBy: 'test/store/record-and-claim.test.ts: is decided with the first start',
+    noticedBy: 'test/store/record-and-claim.test.ts: decides with the first start',
   },
   'a repeat can be told: late goes by handled_at, which a replay does not clear (12)': {
     change: ['AND o.handled_at IS NOT NULL AND', "AND o.status = 'handled' AND"],
-    noticedBy: 'test/store/record-and-claim.test.ts: is an event that was never run',
+    noticedBy: 'test/store/record-and-claim.test.ts: decides with the first start',
   },
   'poison: an event that was lost to five crashes is dead (10)': {
     change: ['const MOST_CRASHES = 5;', 'const MOST_CRASHES = 500;'],
-    noticedBy: 'test/store/settle.test.ts: gives an event up that was lost five times',
+    noticedBy: 'test/dispatch/retries.test.ts: lost to five crashes',
   },
   'poison: what was lost twice runs as the only such one (10)': {
     change: ['ORDER BY next_at LIMIT 1`', 'ORDER BY next_at LIMIT 100`'],
@@ -390,7 +390,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bulk verbs: a replay leaves out what a lane runs (7)': {
     change: ['.filter(({ seq }) => !running.has(seq));', ';'],
-    noticedBy: 'test/store/operators.test.ts: leaves an event out that a handler runs',
+    noticedBy: 'test/store/interleavings.test.ts: replay leaves out what began to run',
   },
   'bulk verbs: the status that a filter asks for is looked at again by the statement that writes (1, 7)': {
     change: ["'coalesce($still, events.status) IN (events.status, events.waiting)'", "'true'"],
@@ -398,7 +398,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'bulk verbs: what was handled is not dismissed': {
     change: ["AND events.status IN ('pending', 'dead')", ''],
-    noticedBy: 'test/store/operators.test.ts: takes only what the filter means',
+    noticedBy: 'test/store/operators.test.ts: ends what is pending or dead',
   },
   'a pause: no process starts anything': {
     change: [`"(SELECT name FROM meta WHERE name = 'paused') IS NULL"`, "'true'"],

@@ -1,5 +1,5 @@
 import type { VerifiedNotification } from '../../src/store/event-store.ts';
-import { toVerified } from '../../src/store/verified.ts';
+import { toVerified } from '../../src/store/stored.ts';
 
 /** When the events of tests happen unless they say otherwise: before the virtual clock's start. */
 export const EVENT_TIME = Date.UTC(2025, 11, 31);

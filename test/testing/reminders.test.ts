@@ -184,25 +184,6 @@ test('matrix finds a reminder that nobody forgets, with its end in the test to p
 `);
 });
 
-test('matrix finds what a reminder undoes that came due before the notification', async () => {
-  const sticky = (board: Board) =>
-    defineHandlers({
-      ...incident(true)(board),
-      channel_active(event, ctx) {
-        ctx.forget('close');
-        if (board.get(event.channel_id) !== 'closed') board.set(event.channel_id, 'active');
-      },
-      channel_idle: (event, ctx) =>
-        ctx.late || board.get(event.channel_id) === 'active'
-          ? skip('late')
-          : ctx.remind('close', { after: 5 * MINUTE }),
-    });
-  const { message } = await matrix([IDLE, ACTIVE], boards(sticky), isActive, FEW).catch((its) => its);
-  expect(message).toMatch(
-    /channel_idle.*\n.*kit.handled\(\);\n.*advance\('reminder'\);\n(.*kit.handled\(\);\n)?.*channel_active/,
-  );
-});
-
 test('everyCrash kills the process at the settlement of reminders and ticks', async () => {
   const scenario: Scenario<string[]> = async (start) => {
     const closed: string[] = [];

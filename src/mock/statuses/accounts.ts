@@ -12,13 +12,10 @@ export interface Account {
   readonly displayName: string;
 }
 
-/** What an operation requires of a token. */
-type Scope = 'read' | 'write';
-
-/** A bearer token, with its user and its scopes. */
+/** A bearer token, with its user and its scopes: `read` has in it `read:statuses`, and so on. */
 interface Token {
   readonly token: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   /** Absent where the token speaks for the application alone. */
   readonly account?: Account;
   /** What became of a token that is not valid any more. */
@@ -70,20 +67,47 @@ export function accountEntity({ id, username, displayName }: Account, baseUrl: s
   };
 }
 
-/** Whether a grant of each type gives a token. The mock has no page to sign in on: a code or a password is the token itself. */
+/** Which of the known tokens a grant of each type names. The mock has no page to sign in on: a code or a password is a token. */
 const grantTypes = new Map<string, (sent: Parameters, token: Token) => boolean>([
   ['client_credentials', (_sent, { account }) => account === undefined],
   ['authorization_code', (sent, { token, account }) => account !== undefined && token === sent.code],
   ['password', (sent, { token, account }) => account?.username === sent.username && token === sent.password],
 ]);
 
-/** Registers clients, and hands the known tokens out to them. */
-export function signIn(clock: Clock, random: Random) {
-  /** client_id and client_secret of each client */
-  const clients = new Map<string, string>();
+/** Requests that one user, or one address without a token, has in a window. */
+const RATE_LIMIT = 300;
+/** Length of a window in milliseconds; windows begin at multiples of it. */
+const RATE_WINDOW = 300_000;
+
+interface SignIn {
+  /** `POST /api/v1/apps`. @throws ApiError 422 */
+  register(sent: Parameters): object;
+  /** `POST /oauth/token`: a new token, of the user whom the code or password names. @throws ApiError 400 or 401 */
+  grant(sent: Parameters): object;
+  /** Counts the request, and sets the headers that every answer has. It throws ApiError 429 over the limit. */
+  readonly countRequest: RequestHandler;
+  /** Who calls, which must be a user whose token has this scope. What it returns throws ApiError 401, 403 or 422. */
+  user(scope: string): (request: Request) => Account;
+  /**
+   * Who reads public data: a request without a known token is anonymous; a known token must be valid and have the scope.
+   * @throws ApiError 401 or 403
+   */
+  viewer(request: Request): Account | undefined;
+}
+
+/** Registers clients, issues tokens to them, and knows by its token who calls. */
+export function signIn(clock: Clock, random: Random): SignIn {
+  /** by client_id */
+  const clients = new Map<string, { readonly secret: string; readonly scopes: readonly string[] }>();
+  const tokens = new Map(defaultTokens.map((one) => [one.token, one]));
+  const { take } = rateLimit({ clock, limit: RATE_LIMIT, windowMs: RATE_WINDOW });
+  const tokenOf = (request: Request): Token | undefined => {
+    const [, sent = ''] = /^bearer +(\S+)\s*$/i.exec(request.get('authorization') ?? '') ?? [];
+    return tokens.get(sent);
+  };
+
   return {
-    /** `POST /api/v1/apps`. @throws ApiError 422 */
-    register(sent: Parameters) {
+    register(sent) {
       const name = text(sent.client_name);
       const redirect_uri = text(sent.redirect_uris);
       checkRules([
@@ -92,84 +116,79 @@ export function signIn(clock: Clock, random: Random) {
       ]);
       const client_id = random.id(43);
       const client_secret = random.id(43);
-      clients.set(client_id, client_secret);
+      clients.set(client_id, { secret: client_secret, scopes: scopesOf(sent.scopes) });
       const id = String(clients.size + 1);
       const website = text(sent.website) || null;
       return { id, name, website, redirect_uri, client_id, client_secret, vapid_key: '' };
     },
 
-    /** `POST /oauth/token`. @throws ApiError 400 or 401 */
-    grant(sent: Parameters) {
-      const secret = clients.get(text(sent.client_id));
-      if (secret === undefined || sent.client_secret !== secret) throw new ApiError(401, 'invalid_client');
-      const isGranted = grantTypes.get(text(sent.grant_type));
-      if (!isGranted) throw new ApiError(400, 'unsupported_grant_type');
-      const token = defaultTokens.find((one) => one.ended === undefined && isGranted(sent, one));
-      if (!token) throw new ApiError(400, 'invalid_grant');
-      const scope = token.scopes.join(' ');
+    grant(sent) {
+      const client = clients.get(text(sent.client_id));
+      if (client === undefined || sent.client_secret !== client.secret)
+        throw new ApiError(401, 'invalid_client');
+      const isNamed = grantTypes.get(text(sent.grant_type));
+      if (!isNamed) throw new ApiError(400, 'unsupported_grant_type');
+      const named = defaultTokens.find((one) => one.ended === undefined && isNamed(sent, one));
+      if (!named) throw new ApiError(400, 'invalid_grant');
+      // The user has granted a code already: all that the client registered, we assume, where it does not say.
+      const isCode = sent.grant_type === 'authorization_code' && isBlank(text(sent.scope));
+      const scopes = isCode ? client.scopes : scopesOf(sent.scope);
+      if (!scopes.every((scope) => client.scopes.includes(scope))) throw new ApiError(400, 'invalid_scope');
+      const token = random.id(43);
+      tokens.set(token, { ...named, token, scopes });
       const created_at = Math.floor(clock.now() / 1000);
-      return { access_token: token.token, token_type: 'Bearer', scope, created_at };
+      return { access_token: token, token_type: 'Bearer', scope: scopes.join(' '), created_at };
+    },
+
+    countRequest(request, response, next) {
+      const account = tokenOf(request)?.account;
+      const remaining = take(account ? `account ${account.id}` : `address ${request.ip}`);
+      const now = clock.now();
+      const elapsed = (Math.floor(now / 1000) * 1000) % RATE_WINDOW;
+      response.set({
+        // Clients compute the time of the reset from the answer's date, so that is the time on the mock's clock.
+        Date: new Date(now).toUTCString(),
+        'Cache-Control': 'no-store',
+        'X-RateLimit-Limit': String(RATE_LIMIT),
+        'X-RateLimit-Remaining': String(Math.max(0, remaining)),
+        // The fraction of the second is that of now, as on the real servers.
+        'X-RateLimit-Reset': new Date(now + RATE_WINDOW - elapsed).toISOString().replace('Z', '000Z'),
+      });
+      if (remaining < 0) throw new ApiError(429, 'Too many requests');
+      next();
+    },
+
+    user: (scope) => (request) => {
+      const { account } = withScope(tokenOf(request), scope);
+      if (account === undefined) throw new ApiError(422, 'This method requires an authenticated user');
+      return account;
+    },
+
+    viewer(request) {
+      const token = tokenOf(request);
+      return token && withScope(token, 'read:statuses').account;
     },
   };
 }
 
-/** Requests that one user, or one address without a token, has in a window. */
-const RATE_LIMIT = 300;
-/** Length of a window in milliseconds; windows begin at multiples of it. */
-const RATE_WINDOW = 300_000;
-
-/** Counts the request, and sets the headers that every answer has. The handler throws ApiError 429 over the limit. */
-export function countRequests(clock: Clock): RequestHandler {
-  const { take } = rateLimit({ clock, limit: RATE_LIMIT, windowMs: RATE_WINDOW });
-  return (request, response, next) => {
-    const account = tokenOf(request)?.account;
-    const remaining = take(account ? `account ${account.id}` : `address ${request.ip}`);
-    const now = clock.now();
-    const elapsed = (Math.floor(now / 1000) * 1000) % RATE_WINDOW;
-    response.set({
-      // Clients compute the time of the reset from the answer's date, so that is the time on the mock's clock.
-      Date: new Date(now).toUTCString(),
-      'Cache-Control': 'no-store',
-      'X-RateLimit-Limit': String(RATE_LIMIT),
-      'X-RateLimit-Remaining': String(Math.max(0, remaining)),
-      // The fraction of the second is that of now, as on the real servers.
-      'X-RateLimit-Reset': new Date(now + RATE_WINDOW - elapsed).toISOString().replace('Z', '000Z'),
-    });
-    if (remaining < 0) throw new ApiError(429, 'Too many requests');
-    next();
-  };
-}
-
-/** Who calls, which must be a user whose token has this scope. @throws ApiError 401, 403 or 422 */
-export function user(scope: Scope): (request: Request) => Account {
-  return (request) => {
-    const { account } = withScope(tokenOf(request), scope);
-    if (account === undefined) throw new ApiError(422, 'This method requires an authenticated user');
-    return account;
-  };
+/** The scopes in a text, one after another; `read` where there is none. */
+function scopesOf(sent: unknown): string[] {
+  return text(sent).match(/\S+/g) ?? ['read'];
 }
 
 /**
- * Who reads public data: a request without a known token is anonymous; a known token must be valid and have the scope.
+ * Checks a token in the provider's order: whether it is known, whether it is valid, its scope.
+ * @param scope such as `write:statuses`, which `write` has in it
  * @throws ApiError 401 or 403
  */
-export function viewer(request: Request): Account | undefined {
-  const token = tokenOf(request);
-  return token && withScope(token, 'read').account;
-}
-
-function tokenOf(request: Request): Token | undefined {
-  const [, sent] = /^bearer +(\S+)\s*$/i.exec(request.get('authorization') ?? '') ?? [];
-  return defaultTokens.find(({ token }) => token === sent);
-}
-
-/** Checks a token in the provider's order: whether it is known, whether it is valid, its scope. @throws ApiError 401 or 403 */
-function withScope(token: Token | undefined, scope: Scope): Token {
+function withScope(token: Token | undefined, scope: string): Token {
   if (!token || token.ended) {
     const description = `The access token ${token?.ended ?? 'is invalid'}`;
     const challenge = `Bearer realm="Doorkeeper", error="invalid_token", error_description="${description}"`;
     throw new ApiError(401, description, { 'WWW-Authenticate': challenge });
   }
-  if (!token.scopes.includes(scope)) throw new ApiError(403, 'This action is outside the authorized scopes');
+  const [whole = ''] = scope.split(':');
+  if (!token.scopes.includes(scope) && !token.scopes.includes(whole))
+    throw new ApiError(403, 'This action is outside the authorized scopes');
   return token;
 }

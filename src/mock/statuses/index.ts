@@ -1,8 +1,9 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../random.ts';
-import type { Method } from '../requests.ts';
-import { accountEntity, alice, bob, countRequests, signIn, user, viewer } from './accounts.ts';
+import { type Method, parse } from '../requests.ts';
+import { accountEntity, alice, bob, signIn } from './accounts.ts';
 import { ApiError, answerApiError, openToPages, recordNotFound } from './answers.ts';
 import { mediaAttachments, mediaEntity } from './media-attachments.ts';
 import { readNewStatus } from './new-status.ts';
@@ -20,22 +21,41 @@ export interface StatusesApiOptions {
   readonly baseUrl: () => string;
 }
 
+/** The mock of the scheduled statuses API. */
+interface StatusesApi {
+  /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
+  readonly router: RequestHandler;
+  /** Forgets everything: statuses, media, keys, clients, counted requests, and how it behaves. */
+  reset(): void;
+  /** @throws MockError 400 */
+  behave(as: unknown): Behaviour;
+}
+
 /**
  * Makes the mock of the scheduled statuses API, as `docs/mock-statuses.md` describes it, with its state in memory.
  * @example
  * const app = express().use(createStatusesApi({ clock, random, baseUrl: () => 'http://127.0.0.1:4010' }).router);
  */
-export function createStatusesApi(options: StatusesApiOptions): { router: RequestHandler; reset(): void } {
-  let router = statusesRouter(options);
+export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
+  const behaviour: Behaviour = { before_4_3: false };
+  let router = statusesRouter(options, behaviour);
   return {
-    /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
     router: (request, response, next) => router(request, response, next),
-    /** Forgets everything: statuses, media, keys, clients, counted requests. */
     reset() {
-      router = statusesRouter(options);
+      behaviour.before_4_3 = false;
+      router = statusesRouter(options, behaviour);
     },
+    behave: (as) => Object.assign(behaviour, parse(behaviourSchema, as)),
   };
 }
+
+const behaviourSchema = z.strictObject({ before_4_3: z.boolean() });
+
+/**
+ * Whether the mock schedules as releases before 4.3 did: whatever the `Idempotency-Key`, and what is less than five minutes
+ * ahead is published at once.
+ */
+export type Behaviour = z.infer<typeof behaviourSchema>;
 
 /** How long an `Idempotency-Key` is remembered, in milliseconds. */
 const KEY_LIFETIME = 3_600_000;
@@ -56,13 +76,13 @@ async function callOf(request: Request, baseUrl: () => string) {
 type Call = Awaited<ReturnType<typeof callOf>>;
 
 /** All routes of the API, with their full paths and a state of their own. */
-function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router {
-  const clients = signIn(clock, random);
+function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions, behaviour: Behaviour): Router {
+  const { register, grant, countRequest, user, viewer } = signIn(clock, random);
   const media = mediaAttachments(random);
   const statuses = publishedStatuses(clock, media);
   const scheduled = scheduledStatuses(clock, media, statuses);
   const router = express.Router();
-  router.use(['/api', '/oauth/token'], openToPages, countRequests(clock));
+  router.use(['/api', '/oauth/token'], openToPages, countRequest);
 
   /** A route: it checks who calls first, then reads the request, and only then does something. */
   const serve = <Caller>(
@@ -79,8 +99,9 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
       response.json(operate(callerOf(request), await callOf(request, baseUrl), response));
     });
   };
-  const reader = user('read');
-  const writer = user('write');
+  const reader = user('read:statuses');
+  const writer = user('write:statuses');
+  const uploader = user('write:media');
   const anyone = () => undefined;
   const show = (status: PublishedStatus, origin: string) => statusEntity(status, origin, clock.now());
 
@@ -109,15 +130,17 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
   serve('post', '/api/v1/statuses', writer, (caller, { parameters, origin, key }) => {
     const earlier = made.get(`${caller.id}:${key}`);
     if (earlier && earlier.until > clock.now()) return earlier.show(origin);
-    const content = readNewStatus(caller, parameters, { media, canReplyTo: statuses.isVisible });
     const { scheduled_at: at } = parameters;
-    const isAtOnce = at === undefined || at === null || (typeof at === 'string' && isBlank(at));
+    const isUntimed = at === undefined || at === null || (typeof at === 'string' && isBlank(at));
+    const isAtOnce = isUntimed || (behaviour.before_4_3 && scheduled.isTooSoon(at));
+    const content = readNewStatus(caller, parameters, { media, canReplyTo: statuses.isVisible, isAtOnce });
     const { id } = isAtOnce ? statuses.publish(content) : scheduled.schedule(content, at);
     const showNow = (origin: string) =>
       isAtOnce
         ? show(statuses.find(String(id), caller), origin)
         : scheduledStatusEntity(scheduled.find(caller, String(id)));
-    if (key !== '') made.set(`${caller.id}:${key}`, { until: clock.now() + KEY_LIFETIME, show: showNow });
+    if (key !== '' && (isAtOnce || !behaviour.before_4_3))
+      made.set(`${caller.id}:${key}`, { until: clock.now() + KEY_LIFETIME, show: showNow });
     return showNow(origin);
   });
   const status = '/api/v1/statuses/:id';
@@ -135,21 +158,21 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions): Router 
     return page.map((one) => show(one, origin));
   });
 
-  serve('post', ['/api/v2/media', '/api/v1/media'], writer, (caller, { parameters, origin }) =>
+  serve('post', ['/api/v2/media', '/api/v1/media'], uploader, (caller, { parameters, origin }) =>
     mediaEntity(media.upload(caller, parameters, origin)),
   );
   const file = '/api/v1/media/:id';
-  serve('get', file, writer, (caller, { id }) => mediaEntity(media.find(caller, id)));
-  serve('put', file, writer, (caller, { id, parameters }) =>
+  serve('get', file, uploader, (caller, { id }) => mediaEntity(media.find(caller, id)));
+  serve('put', file, uploader, (caller, { id, parameters }) =>
     mediaEntity(media.update(caller, id, parameters)),
   );
 
-  serve('get', '/api/v1/accounts/verify_credentials', reader, (caller, { origin }) =>
+  serve('get', '/api/v1/accounts/verify_credentials', user('read:accounts'), (caller, { origin }) =>
     accountEntity(caller, origin),
   );
   serve('get', '/api/v1/instance', anyone, (_, { origin }) => instanceEntity(origin));
-  serve('post', '/api/v1/apps', anyone, (_, { parameters }) => clients.register(parameters));
-  serve('post', '/oauth/token', anyone, (_, { parameters }) => clients.grant(parameters));
+  serve('post', '/api/v1/apps', anyone, (_, { parameters }) => register(parameters));
+  serve('post', '/oauth/token', anyone, (_, { parameters }) => grant(parameters));
   router.use('/api', () => {
     throw new ApiError(404, 'Not Found');
   });

@@ -8,12 +8,14 @@ const MEDIA_MAX = 4;
 const DESCRIPTION_MAX = 1500;
 
 /** An uploaded file. Its bytes are not kept. */
-export interface Media extends Details {
+export interface Media {
   readonly id: number;
   readonly account: Account;
   readonly type: 'unknown' | 'image' | 'gifv' | 'video' | 'audio';
   /** Where the file would be, on the server that it was uploaded to. */
   readonly url: string;
+  /** Change until a status with the file is published. */
+  details: Details;
 }
 
 interface Details {
@@ -23,7 +25,7 @@ interface Details {
 }
 
 /** A file as the API shows it. */
-export function mediaEntity({ id, type, url, description, focus }: Media) {
+export function mediaEntity({ id, type, url, details: { description, focus } }: Media) {
   return {
     id: String(id),
     type,
@@ -43,9 +45,11 @@ export type MediaAttachments = ReturnType<typeof mediaAttachments>;
 /** The files that were uploaded, and which of them a scheduled or a published status holds. */
 export function mediaAttachments(random: Random) {
   const uploaded = new Map<number, Media>();
-  const attached = new Set<number>();
+  const holders = new Map<number, 'scheduled' | 'published'>();
   const isFree = (account: Account, media: Media | undefined): media is Media =>
-    media?.account === account && !attached.has(media.id);
+    media?.account === account && !holders.has(media.id);
+  const find = (account: Account, id: string) =>
+    recordOf(uploaded, id, (one) => one.account === account && holders.get(one.id) !== 'published');
   return {
     /**
      * Takes a file in.
@@ -60,20 +64,19 @@ export function mediaAttachments(random: Random) {
       const id = uploaded.size + 1;
       const extension = /\.\w+$/.exec(file.name)?.[0] ?? '';
       const url = `${baseUrl}/system/media_attachments/files/${id}/original/${random.id(16)}${extension}`;
-      const media = { id, account, type: typeOf(file), url, ...details };
+      const media = { id, account, type: typeOf(file), url, details };
       uploaded.set(id, media);
       return media;
     },
 
-    /** @throws ApiError 404 where the caller has no such file */
-    find: (account: Account, id: string) => recordOf(uploaded, id, (media) => media.account === account),
+    /** @throws ApiError 404 where the caller has no such file, or has published it */
+    find,
 
-    /** Changes the description and the focus of a file that no status has. @throws ApiError 404, 422 */
+    /** Changes the description and the focus, in a scheduled status too. @throws ApiError as `find`, 422 */
     update(account: Account, id: string, sent: Parameters): Media {
-      const media = recordOf(uploaded, id, (one) => isFree(account, one));
-      const changed = { ...media, ...detailsOf(sent, media) };
-      uploaded.set(media.id, changed);
-      return changed;
+      const media = find(account, id);
+      media.details = detailsOf(sent, media.details);
+      return media;
     },
 
     /**
@@ -94,12 +97,12 @@ export function mediaAttachments(random: Random) {
       return [...chosen];
     },
 
-    attach(media: readonly Media[]): void {
-      for (const { id } of media) attached.add(id);
+    attach(media: readonly Media[], holder: 'scheduled' | 'published'): void {
+      for (const { id } of media) holders.set(id, holder);
     },
 
     release(media: readonly Media[]): void {
-      for (const { id } of media) attached.delete(id);
+      for (const { id } of media) holders.delete(id);
     },
   };
 }

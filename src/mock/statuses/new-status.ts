@@ -18,6 +18,8 @@ export interface NewStatus {
 /** The state that a new status is checked against. */
 interface Surroundings {
   readonly media: MediaAttachments;
+  /** Whether the status is published now. */
+  readonly isAtOnce: boolean;
   /** Whether a published status exists that the author may see. */
   canReplyTo(id: number, author: Account): boolean;
 }
@@ -27,7 +29,7 @@ interface Surroundings {
  * @throws ApiError 404 for an unknown reply target, 422 for parameters that break a rule
  */
 export function readNewStatus(account: Account, sent: Parameters, around: Surroundings): NewStatus {
-  const params = paramsOf(sent);
+  const params = paramsOf(sent, around.isAtOnce);
   const { in_reply_to_id: target, media_ids, poll, text, spoiler_text, visibility } = params;
   if (target !== null && !around.canReplyTo(target, account)) {
     throw new ApiError(404, 'The post you are trying to reply to does not appear to exist.');
@@ -37,7 +39,7 @@ export function readNewStatus(account: Account, sent: Parameters, around: Surrou
   const written = `${spoiler_text ?? ''}${text}`.replace(/https?:\/\/\S+/g, 'x'.repeat(23));
   const isKnownVisibility = isBlank(visibility) || VISIBILITIES.includes(String(visibility));
   checkRules([
-    [isBlank(text) && media.length === 0, "Text can't be blank"],
+    [isBlank(text) && (media.length === 0 || !isBlank(spoiler_text)), "Text can't be blank"],
     [charactersOf(written) > TEXT_MAX, `Text character limit of ${TEXT_MAX} exceeded`],
     [!isKnownVisibility, 'Visibility is not included in the list'],
     ...(poll === null ? [] : pollRules(poll)),
@@ -46,18 +48,20 @@ export function readNewStatus(account: Account, sent: Parameters, around: Surrou
 }
 
 /** The parameters of a status: the ten members of the specification, in the provider's order. */
-function paramsOf(sent: Parameters) {
+function paramsOf(sent: Parameters, isAtOnce: boolean) {
   const plain = (name: string): Scalar | null => scalar(sent[name]) ?? null;
   const target = plain('in_reply_to_id');
+  const warning = plain('spoiler_text');
+  const isWarningText = isAtOnce && isBlank(plain('status')) && !isBlank(warning);
   return {
     poll: readPoll(sent.poll),
-    text: String(plain('status') ?? ''),
+    text: String((isWarningText ? warning : plain('status')) ?? ''),
     media_ids: scalars(sent.media_ids) ?? null,
-    sensitive: plain('sensitive'),
+    sensitive: isWarningText || plain('sensitive'),
     visibility: plain('visibility'),
     idempotency: null,
     scheduled_at: null,
-    spoiler_text: plain('spoiler_text'),
+    spoiler_text: isWarningText ? null : warning,
     application_id: application.id,
     in_reply_to_id: target === null || isBlank(target) ? null : leadingInteger(target),
   };

@@ -25,7 +25,7 @@ export function publishedStatuses(clock: Clock, media: MediaAttachments) {
   let lastId = BEFORE_FIRST_ID;
   return {
     publish({ account, params, media: files }: NewStatus): PublishedStatus {
-      media.attach(files);
+      media.attach(files, 'published');
       const inReplyToAccountId = published.get(params.in_reply_to_id ?? Number.NaN)?.account.id;
       const id = ++lastId;
       const status = { account, params, media: files, id, createdAt: clock.now(), inReplyToAccountId };

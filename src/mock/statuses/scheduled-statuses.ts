@@ -5,7 +5,7 @@ import { type MediaAttachments, mediaEntity } from './media-attachments.ts';
 import type { NewStatus } from './new-status.ts';
 import type { PublishedStatuses } from './published-statuses.ts';
 
-/** How far ahead a status must be scheduled, in milliseconds: more than this. */
+/** How far ahead a status must be scheduled, in milliseconds: this or more. */
 const MIN_LEAD = 300_000;
 /** How many statuses a user may have scheduled in all, and on one day of the UTC calendar. */
 const TOTAL_LIMIT = 300;
@@ -42,7 +42,7 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
     const today = scheduled.filter((other) => dayOf(other.at) === dayOf(at));
     checkRules([
       [Number.isNaN(at), 'Scheduled at is not an ISO 8601 date and time'],
-      [at <= clock.now() + MIN_LEAD, 'Scheduled at The scheduled date must be in the future'],
+      [at < clock.now() + MIN_LEAD, 'Scheduled at The scheduled date must be in the future'],
       [scheduled.length >= TOTAL_LIMIT, `${EXCEEDED} ${TOTAL_LIMIT} scheduled posts`],
       [today.length >= DAILY_LIMIT, `${EXCEEDED} ${DAILY_LIMIT} scheduled posts for today`],
     ]);
@@ -68,13 +68,16 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
   return {
     of,
 
+    /** Whether a time is less than five minutes ahead, or past. */
+    isTooSoon: (scheduledAt: unknown) => parseMoment(scheduledAt) < clock.now() + MIN_LEAD,
+
     /** @throws ApiError 404 where the user has none of this id */
     find: (author: Account, id: string) => recordOf(records, id, ({ account }) => account === author),
 
     /** @throws ApiError 422 where the time breaks a rule */
     schedule(content: NewStatus, scheduledAt: unknown): ScheduledStatus {
       const at = checked(content.account, scheduledAt);
-      media.attach(content.media);
+      media.attach(content.media, 'scheduled');
       return put({ ...content, id: ++lastId, at });
     },
 

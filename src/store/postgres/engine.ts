@@ -5,13 +5,11 @@ import { KitError } from '../../base/errors.ts';
 import { findingsOf } from '../../base/finding.ts';
 import { columnOf, type Db, memberOf, one, type Params, postgres, rowOf } from '../dialect.ts';
 import type { Checks, DatabaseSize, Engine, Flaw, Raw, StoreOptions, StoreSettings } from '../engine.ts';
-import { judged, unavailable, unusable } from '../engine.ts';
-import { type Operate, operationsOf } from '../operations.ts';
+import { judged, MOST_ROWS, unavailable, unusable } from '../engine.ts';
+import { type Operate, operationsOf } from '../event-store.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { codeOf, direct, isConflict, isTrouble, nameOf, reasonOf, Servers } from './servers.ts';
 
-/** How many rows one statement takes: of more, the planner would go another way. */
-const MOST_ROWS = 128;
 const READ_ONLY = '25006';
 /** How often a transaction is tried that others are in the way of. */
 const TRIES = 5;

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { networkOf } from '../../base/request-source.ts';
 import { type Db, type Dialect, insert } from '../dialect.ts';
-import { callsOf, type Engine } from '../engine.ts';
-import { gathered } from '../gathered.ts';
+import { callsOf, type Engine, gathered } from '../engine.ts';
 import { inOrder } from '../queue/lanes.ts';
 import type { Queue, Recorded } from '../queue/queue.ts';
 import { type Arrival, recordOperations } from '../queue/record.ts';
@@ -31,8 +30,7 @@ export function quarantineOperations(d: Dialect) {
   const giveWay = `DELETE FROM quarantine ${giving.using} WHERE ${giving.is('quarantine.seq')} RETURNING quarantine.seq`;
   const addLost = `INSERT INTO meta (name, value) VALUES ('quarantine_lost', $n)
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + CAST($n AS bigint) AS text)`;
-  const takeOut = `DELETE FROM quarantine WHERE digest = $digest
-    RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`;
+  const takeOut = 'DELETE FROM quarantine WHERE digest = $digest RETURNING *';
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
     WHERE received_at < $before AND ${IS_CLAIMED} ORDER BY seq LIMIT ${DROPPED}) RETURNING seq`;
 

@@ -8,12 +8,6 @@ const DAY_MS = 86_400_000;
 /** For so long after its end, retention leaves an event that a subscriber was not given yet. */
 const HELD_BACK_MS = 30 * DAY_MS;
 
-export interface Pruning {
-  readonly before: number;
-  readonly limit: number;
-  readonly among?: readonly number[] | undefined;
-}
-
 /** Statements that delete the attempts and steps of events. */
 export function forgettingRuns(d: Dialect): string[] {
   const r = d.rows('seq bigint');
@@ -34,7 +28,10 @@ export function pruneOperations(d: Dialect) {
   const forget = forgettingRuns(d);
   return {
     /** Empties events that ended before a time, all or those in given places, and keeps their identities. @returns how many */
-    async prune(db: Db, { among, ...which }: Pruning & { readonly now: number }) {
+    async prune(
+      db: Db,
+      { among, ...which }: Record<'before' | 'limit' | 'now', number> & { among?: number[] },
+    ) {
       const rows = among?.map((seq) => ({ seq })) ?? (await db.all<{ seq: number }>(find, which));
       const emptied = await db.each<{ seq: number }>(empty, inOrder(rows, 'seq'), which);
       for (const sql of forget) await db.each(sql, emptied);
@@ -49,7 +46,7 @@ const STEP = 200;
 const PAUSE_MS = 50;
 
 interface Retention {
-  readonly store: { readonly queue: { prune(which: Pruning): Promise<number> } };
+  readonly store: { readonly queue: { prune(which: Record<'before' | 'limit', number>): Promise<number> } };
   readonly clock: Clock;
   readonly log: Logger;
   readonly days: number;

@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
-import { callsOf, type Engine, type StoreOptions } from '../engine.ts';
-import { gathered } from '../gathered.ts';
+import { callsOf, type Engine, gathered, type StoreOptions } from '../engine.ts';
 import type { BulkOptions, Claim, EventId, ReplayOptions, Settlement } from '../stored.ts';
 import { claimOperations } from './claim.ts';
 import { eraseOperations } from './erase.ts';

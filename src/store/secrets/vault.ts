@@ -52,8 +52,7 @@ export async function openSecrets(engine: Engine, { clock, withoutKey }: StoreOp
 
     /** All secrets that are not retired yet, oldest first. */
     async live(): Promise<readonly WebhookSecret[]> {
-      const now = clock.now();
-      return (await all()).filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now);
+      return (await all()).filter(({ retireAt = Infinity }) => retireAt > clock.now());
     },
 
     /**

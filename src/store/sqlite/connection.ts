@@ -5,7 +5,7 @@ import { pause, systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
 import { type Raw, unusable } from '../engine.ts';
-import { type Operate, operationsOf, RELAXED } from '../operations.ts';
+import { type Operate, operationsOf, RELAXED } from '../event-store.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { advised, closeToOthers, IN_MEMORY, pathOf, refuseLoss, refuseMissing, replaced } from './file.ts';
 

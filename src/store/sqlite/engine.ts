@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { moduleUrl } from '../../base/program.ts';
-import { type Engine, type StoreOptions, unavailable, unusable } from '../engine.ts';
-import { gathered } from '../gathered.ts';
+import { type Engine, gathered, type StoreOptions, unavailable, unusable } from '../engine.ts';
 import { keyPathOf } from '../secrets/vault.ts';
 import { sizeOf } from './check.ts';
 import { type Connection, compact, connectionOn, type Mode, type Request, type Said } from './connection.ts';
@@ -65,6 +64,7 @@ function queueOn(connection: Connection) {
 async function onThread(path: string, mode: Mode): Promise<Connection> {
   const thread = new Worker(moduleUrl(new URL('./thread.ts', import.meta.url)), {
     workerData: { path, mode },
+    execArgv: [], // what the process imports, as an SDK that traces, would take its memory once more
   });
   let answer = Promise.withResolvers<Said>();
   thread.on('message', (said: Said) => answer.resolve(said));

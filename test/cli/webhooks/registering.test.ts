@@ -1,18 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { MockProvider } from '../../../src/mock/index.ts';
 import { kindNames } from '../../../src/notification/kinds.ts';
-import { createCommand, type Installation, install, SITE } from '../../support/installation.ts';
+import { createCommand, install, SITE } from '../../support/installation.ts';
 import { handOn } from '../../support/provider-proxy.ts';
 import { startCli } from '../../support/run-cli.ts';
 
 const URL = 'https://your.host/webhooks/media';
-let here: Installation;
-beforeAll(async () => {
-  here = await install();
-  await (await here.openStore()).close();
-});
+const here = await install();
+await (await here.openStore()).close();
 afterAll(() => here.dispose());
 
 const create = (...more: string[]) =>

@@ -12,6 +12,7 @@ describe('a new status', () => {
     [{ in_reply_to_id: '100000000001' }, '404 The post you are trying to reply to does not appear to exist.'],
     [{ scheduled_at: at(0) }, `422 ${INVALID} Scheduled at The scheduled date must be in the future`],
     [{ status: undefined }, `422 ${INVALID} Text can't be blank`],
+    [{ status: ' ', spoiler_text: 'careful' }, `422 ${INVALID} Text can't be blank`],
     [{ media_ids: ['999', 'abc'] }, '422 Media 999, abc not found or already attached to another post'],
     [{ poll: { ...poll, options: ['a', ' '] } }, `422 ${INVALID} Choices must have more than one item`],
     [{ poll: { ...poll, expires_in: 2_629_747 } }, `422 ${INVALID} Deadline is too far into the future`],
@@ -46,6 +47,11 @@ describe('a new status', () => {
       application: { name: 'hookkit mock', website: null },
       url: `${api.url}/@alice/${reply.id}`,
     });
+  });
+
+  test('has its content warning as text, when it is published at once without one', async () => {
+    const { body } = await api.post({ spoiler_text: 'careful' });
+    expect(body).toMatchObject({ content: '<p>careful</p>', spoiler_text: '', sensitive: true });
   });
 
   test('echoes its parameters, as JSON with the types of the JSON, as a form as strings', async () => {
@@ -85,20 +91,30 @@ describe('a file', () => {
       params: { media_ids: [b, Number(a)] },
       media_attachments: [{ id: b }, { id: a }],
     });
-    const described = await api.request('PUT', `/api/v1/media/${a}`, { json: { description: 'late' } });
-    expect(described.status).toBe(404);
     const error = `Media ${a} not found or already attached to another post`;
     const refused = { status: 422, body: { error } };
     expect(await scheduled({ media_ids: [a] })).toMatchObject(refused);
     await api.request('DELETE', `${LIST}/${first.id}`);
     const { id } = (await api.post({ media_ids: [a] })).body;
     expect(await scheduled({ media_ids: [a] })).toMatchObject(refused);
+    expect((await api.get(`/api/v1/media/${a}`)).status).toBe(404);
     await api.request('DELETE', `${STATUSES}/${id}`);
     expect((await scheduled({ media_ids: [a] })).status).toBe(200);
     const ofBob = await api.upload('image/png', 'bob-rw');
     expect((await scheduled({ media_ids: [ofBob] })).status).toBe(422);
     const mixed = await scheduled({ media_ids: [b, await api.upload('video/mp4')] });
     expect(mixed.body.error).toBe('Cannot attach a video to a post that already contains images');
+  });
+
+  test('is described anew in its scheduled status, until that is published', async () => {
+    const media = await api.upload();
+    const { id } = (await scheduled({ media_ids: [media] })).body;
+    const describe = (description: string) =>
+      api.request('PUT', `/api/v1/media/${media}`, { json: { description } });
+    expect((await describe('late')).status).toBe(200);
+    expect((await api.get(`${LIST}/${id}`)).body.media_attachments).toMatchObject([{ description: 'late' }]);
+    await api.clock.advance(DAY);
+    expect(await describe('too late')).toMatchObject({ status: 404, body: { error: 'Record not found' } });
   });
 });
 

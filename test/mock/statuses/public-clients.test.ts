@@ -16,6 +16,8 @@ const upload = () =>
 const schedule = (text: string, ms: number) =>
   client().statuses.create({ status: text, scheduledAt: at(ms) });
 
+const OUTSIDE = 'This action is outside the authorized scopes';
+
 const problem = async (promise: PromiseLike<unknown>) => {
   try {
     await promise;
@@ -64,14 +66,18 @@ test('signs in by itself, when it has registered, with each grant, and is refuse
   const byCode = { ...credentials, grantType: 'authorization_code' as const, code: 'alice-rw' };
   const byPassword = { ...credentials, grantType: 'password' as const, username: 'bob', password: 'bob-rw' };
   const { accessToken, tokenType, scope } = await token.create(byCode);
-  expect([accessToken, tokenType, scope]).toEqual(['alice-rw', 'Bearer', 'read write']);
+  expect([tokenType, scope]).toEqual(['Bearer', 'read write']);
   expect((await client(accessToken).accounts.verifyCredentials()).username).toBe('alice');
-  expect((await token.create(byPassword)).accessToken).toBe('bob-rw');
-  const byClient = { ...credentials, grantType: 'client_credentials' as const };
-  expect((await token.create(byClient)).accessToken).toBe('app-only');
+  const ofBob = await token.create({ ...byPassword, scope: 'write' });
+  const { id } = await client(ofBob.accessToken).statuses.create({ status: 'x' });
+  expect((await client().statuses.$select(id).fetch()).account.username).toBe('bob');
+  expect(await problem(client(ofBob.accessToken).accounts.verifyCredentials())).toEqual([403, OUTSIDE]);
+  const byClient = { clientId, clientSecret, redirectUri, grantType: 'client_credentials' as const };
+  expect(await token.create(byClient)).toMatchObject({ scope: 'read' });
   for (const [sent, status, error] of [
     [{ ...byCode, code: 'alice-revoked' }, 400, 'invalid_grant'],
     [{ ...byPassword, username: 'alice' }, 400, 'invalid_grant'],
+    [{ ...byCode, scope: 'read follow' }, 400, 'invalid_scope'],
     [{ ...byCode, clientSecret: 'another' }, 401, 'invalid_client'],
     [{ ...byCode, clientId: 'another' }, 401, 'invalid_client'],
     [{ ...byCode, grantType: 'implicit' as 'password' }, 400, 'unsupported_grant_type'],
@@ -114,4 +120,21 @@ test('runs the whole life of a scheduled status, when all is well, from creation
   });
   expect((await megalodonOf().cancelScheduledStatus('1')).data).toEqual({});
   expect((await megalodonOf().getScheduledStatuses()).data).toEqual([]);
+});
+
+test('signs in with the scopes of statuses alone, which serve for statuses, and for nothing else', async () => {
+  const scopes = ['read:statuses', 'write:statuses'];
+  const redirect_uris = 'https://app.example/';
+  const app = await megalodonOf('').createApp('a client', { scopes, redirect_uris });
+  const { client_id, client_secret } = app;
+  const data = await megalodonOf('').fetchAccessToken(client_id, client_secret, 'alice-rw', redirect_uris);
+  expect(data.scope).toBe('read:statuses write:statuses');
+  const own = megalodonOf(data.access_token);
+  const created = (await own.postStatus('x', { scheduled_at: at(FAR) })).data as Entity.ScheduledStatus;
+  expect((await own.getScheduledStatuses()).data).toEqual([created]);
+  expect((await own.cancelScheduledStatus(created.id)).status).toBe(200);
+  expect(await problem(client(data.access_token).accounts.verifyCredentials())).toEqual([403, OUTSIDE]);
+  const media = { file: new Blob(['x']), skipPolling: true };
+  const { v2 } = createRestAPIClient({ url: api.url, accessToken: data.access_token });
+  expect(await problem(v2.media.create(media))).toEqual([403, OUTSIDE]);
 });

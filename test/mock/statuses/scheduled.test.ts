@@ -35,6 +35,7 @@ describe('a list of 45', () => {
     ['', range(45, 26)],
     ['?limit=41', range(45, 6)],
     ['?limit=-3', range(45, 43)],
+    ['?limit=0', range(45, 26)],
     ['?min_id=5', range(25, 6)],
     ['?min_id=5&max_id=20&limit=3', range(8, 6)],
     ['?since_id=5&max_id=20&limit=3', range(19, 17)],
@@ -91,7 +92,7 @@ describe('a scheduled status', () => {
   });
 
   test.each<[unknown, string]>([
-    [at(5 * MINUTE), PAST],
+    [at(5 * MINUTE - 1), PAST],
     ['tomorrow', `${INVALID} is not an ISO 8601 date and time`],
     [null, `${INVALID} is not an ISO 8601 date and time`],
   ])('is not moved to %j, with 422 %s', async (scheduled_at, error) => {
@@ -100,7 +101,7 @@ describe('a scheduled status', () => {
   });
 
   test.each([
-    [at(5 * MINUTE + 1), '2026-01-01T00:05:00.001Z'],
+    [at(5 * MINUTE), '2026-01-01T00:05:00.000Z'],
     ['2026-02-03T04:05:06+02:00', '2026-02-03T02:05:06.000Z'],
     ['2026-02-03T04:05:06.789123Z', '2026-02-03T04:05:06.789Z'],
   ])('is moved to %s, which is %s', async (scheduled_at, expected) => {

@@ -10,14 +10,8 @@ export type Claimed = Partial<Readonly<Record<'webhook' | 'resource' | 'site', s
 export const IS_CLAIMED = `webhook_id = coalesce($webhook, webhook_id) AND resource = coalesce($resource, resource)
   AND site_id = coalesce($site, site_id)`;
 
-export interface QuarantinePage {
-  /** only entries that name this webhook */
-  readonly webhook?: string | undefined;
-  /** only entries with a higher seq */
-  readonly after?: number | undefined;
-  /** 500 without it */
-  readonly limit?: number | undefined;
-}
+/** Entries that name a webhook, if there is one, with a higher seq than `after`; 500 without a limit. */
+type Page = Pick<Claimed, 'webhook'> & Partial<Record<'after' | 'limit', number | undefined>>;
 
 /** How many bytes the entries of a network or webhook take in quarantine; without both, of all. */
 type Share = Partial<Record<'network' | 'webhookId', string>> & { bytes: number };
@@ -41,7 +35,8 @@ export function quarantineReads(d: Dialect) {
   const shares = `${sharesBy('network', 'network, NULL AS webhook_id')}
     UNION ALL ${sharesBy('webhook_id', 'NULL, webhook_id')} ORDER BY bytes DESC`;
 
-  const claiming = `SELECT kind, resource, event_time FROM quarantine WHERE ${d.among('resource', 'resources')}`;
+  const claiming = `SELECT kind, resource, max(event_time) AS event_time FROM quarantine
+    WHERE ${d.among('resource', 'resources')} GROUP BY kind, resource`;
 
   const whose = (webhook: string | undefined) => (webhook === undefined ? 'true' : 'webhook_id = $webhook');
   const counted = `SELECT count(*) AS n FROM quarantine WHERE ${IS_CLAIMED}`;
@@ -52,7 +47,7 @@ export function quarantineReads(d: Dialect) {
     size,
 
     /** Entries in the order of arrival, with their tokens; none after the last. */
-    async entries(db: Db, { webhook, after = 0, limit = PAGE }: QuarantinePage = {}): Promise<Quarantined[]> {
+    async entries(db: Db, { webhook, after = 0, limit = PAGE }: Page = {}): Promise<Quarantined[]> {
       const sql = `SELECT seq, token, ${columns} FROM quarantine
         WHERE seq > $after AND ${whose(webhook)} ORDER BY seq LIMIT $limit`;
       return db.all<Quarantined>(sql, { webhook, after, limit });
