@@ -17,7 +17,7 @@ const PAUSE_MS = 50;
 
 const HELP = `
 It removes bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, for all subscribers. Digests stay,
-so that nothing records these events again. An event that a handler runs is left until that ends: after a minute the exit code is 1.
+so that nothing records the events again. If a handler runs one for another minute, its media or channel is left; the exit code is 1.
 SQLite rewrites its file: that needs twice its room, and acks wait meanwhile; docs/operating.md (Personal data) says how long.`;
 
 const UNREACHED = `not reached: backups, recordings and exports; logs and traces; what ALERT_URL was told; other systems that
@@ -27,9 +27,9 @@ export function addErase(program: Command): void {
   program
     .command('erase')
     .description('Erase for good what is stored of a site, media or channel. Its events stay as digests.')
-    .option('--site <id>', 'this site, except media and channels that also have events of other sites')
-    .option('--media <id>', 'this media')
-    .option('--channel <id>', 'this live channel')
+    .option('--site <id>', 'erase this site, but no media or channel that has events of other sites too')
+    .option('--media <id>', 'erase this media')
+    .option('--channel <id>', 'erase this live channel')
     .option('--dry-run', 'only count, and name what would be left')
     .addHelpText('after', HELP)
     .action(run);

@@ -99,7 +99,7 @@ function addTry(handlers: Command): void {
   options
     .withBody(command, 'webhook_id (default: webhook1)')
     .option('--subscriber <name>', 'try the handler of this subscriber (default: main)', options.subscriber)
-    .option('--from <url>', 'take it from the receiver with this admin listener', options.privateAdminUrl)
+    .option('--from <url>', 'take the event from this admin listener', options.privateAdminUrl)
     .option('--token-file <file>', 'its ADMIN_READ_TOKEN (-: stdin) instead of that of the environment')
     .addOption(options.inspectOption('wait for a debugger'))
     .option('--attempt <n>', 'the value of ctx.attempt', options.wholeNumber(1), 1)

@@ -97,9 +97,7 @@ test('says that there is no connection, tries again, and goes on where it was', 
   await record(again, 'b');
   const { code, stdout, stderr } = await listening.ended;
   expect([code, stdout.match(/media:\w/g)]).toEqual([0, ['media:a', 'media:b']]);
-  expect(
-    stderr.match(/no connection to .*ECONNREFUSED.*; trying again in 1 s/g)?.length,
-  ).toBeGreaterThanOrEqual(1);
+  expect(stderr.match(/no connection to .*ECONNREFUSED.*; trying again/g)?.length).toBeGreaterThanOrEqual(1);
 });
 
 test('ends with 1, when the token or the cursor is refused, or no secret signs, and shows no token', async () => {
