@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Claim, ClaimRequest, VerifiedNotification } from '../../src/store/event-store.ts';
-import { claimed, claimedOne, FAILED, HANDLED, notified, polled, recorded } from './desk.ts';
+import { claimed, claimedOne, FAILED, HANDLED, LEASE_MS, MOST, notified, polled, recorded } from './desk.ts';
 import { onEachEngine } from './stages.ts';
 
 onEachEngine('record', (stage) => {
@@ -151,6 +151,16 @@ onEachEngine('settle', (stage) => {
 });
 
 onEachEngine('sweep', (stage) => {
+  test('recovers no lease that its process holds, and any other once it has run out', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:mine'), notified('media:another'));
+    const own = await claimedOne(store, 'media:mine');
+    await claimedOne(store, 'media:another');
+    await stage.pass(LEASE_MS + 1);
+    const { ready } = await store.queue.recover({ ...MOST, held: [own.lease] });
+    expect(ready).toEqual(['media:another']);
+  });
+
   test('opens a lane for whatever is ready and has none, in steps, and for nothing else', async () => {
     const { store } = stage;
     const names = Array.from({ length: 1100 }, (_, n) => `media:${n}`);

@@ -234,7 +234,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       `
 `,
     ],
-    noticedBy: 'test/store/model.test.ts',
+    noticedBy: 'test/store/record-and-claim.test.ts: recovers no lease',
   },
   'never two at once: leases of others are spared after a stall (5)': {
     change: ['if (now - this.#pollAt > renewalMs(config.LEASE_MS)) this.#spareOthers();', ''],
