@@ -17,12 +17,10 @@ export const IS_OWN = "origin IN ('reminder', 'schedule')";
 /** Whether an entry of the quarantine names a webhook that has, or had, a secret. */
 export const IS_OURS = 'webhook_id IN (SELECT webhook_id FROM secrets)';
 
-/** The version that the code reads and writes. */
-export const VERSION = 1;
-/** In its place: of a database that was moved, and of one that an unfinished move is filling. */
+/** In the place of the version: of a database that was moved, and of one that an unfinished move is filling. */
 export const MOVED = 1_000_000;
 export const MOVING = 1_000_001;
-/** Of a database of version 1 with other tables: until 1.0, that version is changed in place. */
+/** Of a database that did not begin with the tables of 1.0. */
 export const BEFORE_1_0 = 1_000_002;
 
 /** Refuses a database of another version than this program can use, and one below `least`. @throws KitError STORE_UNUSABLE */
@@ -37,14 +35,8 @@ export function refuseVersion(name: string, version: number, least = 0): void {
   if (version < least) throw unusable(`${has}: start the service, which brings it to ${VERSION}`);
 }
 
-/**
- * What makes a database of each version from the one before it. Once released, a step never changes, and it only adds what the version
- * before can do without, so that both may run side by side.
- *
- * Each index over resources costs a page of its own an event.
- */
-export const migrations: readonly ((d: Dialect) => string)[] = [
-  (d) => `
+/** The tables of 1.0. Each index over resources costs a page of its own an event. */
+const tables = (d: Dialect) => `
 CREATE TABLE events (
   seq ${d.serial}, id text ${d.bytes} NOT NULL UNIQUE, subscriber text ${d.bytes} NOT NULL DEFAULT '',
   origin text NOT NULL DEFAULT 'notification', kind text NOT NULL, webhook_id text NOT NULL, site_id text NOT NULL,
@@ -108,11 +100,16 @@ CREATE TABLE refusals (
   PRIMARY KEY (reason, webhook_id, network));
 CREATE TABLE audit (
   seq ${d.serial}, at bigint NOT NULL, what text NOT NULL, filters text NOT NULL, who text NOT NULL, changed bigint);
-CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,
-];
+CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`;
 
-/** Tells the tables of this program from those of one before 1.0. */
-export const SHAPE = Number.parseInt(
-  hash('sha256', migrations.map((one) => one(sqlite)).join()).slice(0, 7),
-  16,
-);
+/**
+ * What makes a database of each version from the one before it. Once released, a step never changes, and it only adds what the version
+ * before can do without, so that both may run side by side.
+ */
+export const migrations: readonly ((d: Dialect) => string)[] = [tables];
+
+/** The version that the code reads and writes. */
+export const VERSION = migrations.length;
+
+/** Tells databases that began with the tables of 1.0, whatever their version, from those of programs before it. */
+export const SHAPE = Number.parseInt(hash('sha256', tables(sqlite)).slice(0, 7), 16);

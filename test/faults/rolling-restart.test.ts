@@ -1,36 +1,17 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { openStore } from '../../src/store/open.ts';
+import { VERSION } from '../../src/store/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
-import { copyProgram } from '../support/program-copy.ts';
+import { copyNextVersion } from '../support/program-copy.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { describeWithPostgres, startPostgres } from '../support/shared-postgres.ts';
 import { Receivers } from './receivers.ts';
 
 const now = fileURLToPath(new URL('../../', import.meta.url));
-
-/** Texts of schema.ts, each of which stands there once, and what the next version has in its place. */
-const META = 'CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);`,';
-const CHANGES = [
-  ['export const VERSION = 1;', 'export const VERSION = 2;'],
-  [META, `${META}\n  () => 'ALTER TABLE attempts ADD COLUMN version text',`],
-] as const;
-
-/** A copy of the program with a later schema, which has a column more. */
-function copyNextVersion(): string {
-  const copy = copyProgram(['test/faults/handlers']);
-  const path = join(copy, 'src/store/schema.ts');
-  let text = readFileSync(path, 'utf8');
-  for (const [now, next] of CHANGES) {
-    expect(text.split(now)).toHaveLength(2);
-    text = text.replace(now, () => next);
-  }
-  writeFileSync(path, text);
-  return copy;
-}
 
 describeWithPostgres('three receivers that are replaced by the next version, one after the other', () => {
   let server: PostgresServer;
@@ -38,7 +19,7 @@ describeWithPostgres('three receivers that are replaced by the next version, one
   let openNext: typeof openStore;
   beforeAll(async () => {
     server = await startPostgres({ durable: true });
-    next = copyNextVersion();
+    next = copyNextVersion(['test/faults/handlers']);
     ({ openStore: openNext } = await import(join(next, 'src/store/open.ts')));
   });
   afterAll(async () => {
@@ -63,7 +44,7 @@ describeWithPostgres('three receivers that are replaced by the next version, one
     const news = await Promise.all([start(0, next), start(3, next)]);
     receivers.kinds = 2; // of which those of the former version have no handler for one
     for (const one of [first, second, ...news]) await handlesMore(receivers, one);
-    await expect(start(4, now)).rejects.toThrow(/schema version 2 and this program knows 1/);
+    await expect(start(4, now)).rejects.toThrow(`version ${VERSION + 1} and this program knows ${VERSION}`);
 
     for (const at of [1, 2]) {
       await receivers.stop(at);

@@ -5,6 +5,7 @@ import Driver from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import type { EventStore } from '../../src/store/event-store.ts';
 import { openStore, withReader } from '../../src/store/open.ts';
+import { VERSION } from '../../src/store/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { notified } from './desk.ts';
 
@@ -48,7 +49,7 @@ test('a database that no service has opened is refused by what only reads, and s
   fs.writeFileSync(path, '', { mode: 0o600 });
   const read = withReader({ DATABASE_URL: `sqlite:${path}` }, (store) => store.queue.count({}));
   await expect(read).rejects.toMatchObject(
-    unusable(/has schema version 0: start the service, which brings it to 1/),
+    unusable(new RegExp(`has schema version 0: start the service, which brings it to ${VERSION}`)),
   );
   expect(fs.statSync(path).size).toBe(0);
 });

@@ -94,6 +94,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: ['if (version > VERSION)', 'if (version > 99 * VERSION)'],
     noticedBy: 'test/scenarios/refused-starts.test.ts: when the database is of a newer version',
   },
+  'never lost: a migration that was released stays as it is': {
+    change: ['CREATE TABLE steps (event bigint NOT NULL,', 'CREATE TABLE steps (event bigint,'],
+    noticedBy: 'test/releases/releases.test.ts: the released migration',
+  },
+  'never lost: a database that began before 1.0 is refused, whatever its version': {
+    change: ['return version > 0 && !isOfThis ? BEFORE_1_0 : version;', 'return version;'],
+    noticedBy: 'test/releases/releases.test.ts: is refused for good',
+  },
   'never lost: a reader of the cursor goes no further than the slowest writer (14)': {
     change: ['return Math.min(seq, lowest?.seq ?? Number.POSITIVE_INFINITY);', 'return seq;'],
     noticedBy: 'test/store/interleavings.test.ts: skips nothing that commits late',
@@ -446,6 +454,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'no statement of the hot path goes through what an old snapshot keeps (9)': {
     change: [`ANY (ARRAY(SELECT r.\${member} FROM \${rows})) AND \${column} = r.\${member}`, `r.\${member}`],
     noticedBy: 'test/store/plans.test.ts',
+  },
+  'a program goes on where a later one has added columns': {
+    change: ['SELECT seq, at, what, filters, who, changed FROM audit', 'SELECT * FROM audit'],
+    noticedBy: 'test/releases/releases.test.ts: still serves a program that runs',
   },
   'starting beside others waits for nobody (15)': {
     change: ['if (version === VERSION) return; //', '//'],

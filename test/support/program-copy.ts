@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -33,5 +33,19 @@ export function copyProgram(more: readonly string[] = []): string {
   for (const [name, lines] of Object.entries(HANDLERS))
     writeFileSync(join(copy, 'src/handlers', name), `${lines.join('\n')}\n`);
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+const VERSION = 'export const VERSION = migrations.length;';
+const FURTHER = `(migrations as unknown[]).push((d: Dialect) =>
+  [...tables(d).matchAll(/CREATE TABLE (?!meta)(\\w+)/g)].map(([, table]) => \`ALTER TABLE \${table} ADD COLUMN further text\`).join(';\\n'));`;
+
+/** A copy of the program with a further migration, by which each table but meta has a column more. */
+export function copyNextVersion(more?: readonly string[]): string {
+  const copy = copyProgram(more);
+  const path = join(copy, 'src/store/schema.ts');
+  const [before, after] = readFileSync(path, 'utf8').split(VERSION);
+  if (after === undefined) throw new Error(`${path} does not have ${VERSION}`);
+  writeFileSync(path, [before, FURTHER, VERSION, after].join('\n'));
   return copy;
 }

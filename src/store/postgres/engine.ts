@@ -219,7 +219,7 @@ async function versionOf(db: Db): Promise<number> {
   if (!there?.meta) return 0;
   const rows = await db.all<{ name: string; value: string }>(VERSIONS);
   const stored = (name: string) => Number(rows.find((row) => row.name === name)?.value ?? 0);
-  return stored('version') === VERSION && stored('shape') !== SHAPE ? BEFORE_1_0 : stored('version');
+  return stored('version') > 0 && stored('shape') !== SHAPE ? BEFORE_1_0 : stored('version');
 }
 
 const BEGIN = 'BEGIN; SET LOCAL search_path = hookkit; SET LOCAL jit = off';

@@ -30,7 +30,8 @@ export function quarantineOperations(d: Dialect) {
   const giveWay = `DELETE FROM quarantine ${giving.using} WHERE ${giving.is('quarantine.seq')} RETURNING quarantine.seq`;
   const addLost = `INSERT INTO meta (name, value) VALUES ('quarantine_lost', $n)
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS bigint) + CAST($n AS bigint) AS text)`;
-  const takeOut = 'DELETE FROM quarantine WHERE digest = $digest RETURNING *';
+  const takeOut = `DELETE FROM quarantine WHERE digest = $digest
+    RETURNING id, kind, webhook_id, site_id, resource, event_time, received_at, body, deliveries`;
   const drop = `DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine
     WHERE received_at < $before AND ${IS_CLAIMED} ORDER BY seq LIMIT ${DROPPED}) RETURNING seq`;
 

@@ -20,7 +20,8 @@ export interface Change {
 const KEPT_MS = 365 * 86_400_000;
 
 const ADD = `INSERT INTO audit (at, what, filters, who) VALUES ($now, $what, $filters, $who) RETURNING seq`;
-const CHANGES = 'SELECT * FROM audit WHERE seq < coalesce($before, seq + 1) ORDER BY seq DESC LIMIT $limit';
+const CHANGES = `SELECT seq, at, what, filters, who, changed FROM audit WHERE seq < coalesce($before, seq + 1)
+  ORDER BY seq DESC LIMIT $limit`;
 const HIDE = 'UPDATE audit SET filters = $hidden WHERE seq = $seq';
 
 export const auditOperations = {

@@ -213,6 +213,9 @@ type Life = Omit<Instance, 'machine' | 'state' | 'kinds'> & { readonly kinds: st
 
 const LAST_PASS = `SELECT value FROM state WHERE subscriber = '' AND resource = 'schedule:${RECONCILE}' AND name = '${PASS}'`;
 
+const REFUSALS = `SELECT reason, webhook_id, network, first_at, last_at, count, in_a_row, row_since FROM refusals
+  ORDER BY last_at DESC`;
+
 const COUNTS = `SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'idle') AS idle
   FROM channels`;
 const AFTER_CHANNEL =
@@ -276,6 +279,6 @@ export function reportReads(d: Dialect) {
     atWork: (db: Db) => db.all<AtWork>(atWork),
 
     /** Refused requests by reason, webhook and network, the last ones first: a thousand groups, and one of each webhook with a secret. */
-    refusals: (db: Db) => db.all<Refusals>('SELECT * FROM refusals ORDER BY last_at DESC'),
+    refusals: (db: Db) => db.all<Refusals>(REFUSALS),
   };
 }

@@ -41,7 +41,7 @@ const readyToRead = (db: Database.Database, path: string) => refuseVersion(path,
 export function versionOf(db: Database.Database): number {
   const version = Number(db.pragma('user_version', { simple: true }));
   const isOfThis = db.pragma('application_id', { simple: true }) === SHAPE;
-  return version === VERSION && !isOfThis ? BEFORE_1_0 : version;
+  return version > 0 && !isOfThis ? BEFORE_1_0 : version;
 }
 
 /** Opens a database. @throws KitError STORE_UNUSABLE */
