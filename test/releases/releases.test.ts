@@ -131,7 +131,7 @@ function testsOn(engine: Engine): void {
       await works(now, 'before');
       const { openStore } = await import(join(copyNextVersion(), 'src/store/open.ts'));
       const next = await openStore({ DATABASE_URL: url, SECRETS_KEY, clock: systemClock, threads: false });
-      const refusal = `version ${VERSION + 1} and this program knows ${VERSION}: run the program that it is of`;
+      const refusal = `version ${VERSION + 1} and this program knows ${VERSION}: run the newer program that has used it`;
       await expect(open()).rejects.toThrow(refusal);
       for (const store of [now, next]) await works(store, store === now ? 'now' : 'next');
       for (const store of [now, next]) await store.close();
