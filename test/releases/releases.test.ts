@@ -10,10 +10,11 @@ import type { EventStore } from '../../src/store/event-store.ts';
 import { migrations, VERSION } from '../../src/store/schema.ts';
 import { claims, HANDLED } from '../support/claiming.ts';
 import { type TestDatabase, testDatabase } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
 import { deliver, SECRET } from '../support/notifications.ts';
 import { present } from '../support/only.ts';
-import { SECRETS_KEY } from '../support/postgres-databases.ts';
+import { connected, SECRETS_KEY } from '../support/postgres-databases.ts';
 import { OWNER } from '../support/postgres-server.ts';
 import { copyNextVersion } from '../support/program-copy.ts';
 import { callCli } from '../support/run-cli.ts';
@@ -140,7 +141,34 @@ function testsOn(engine: Engine): void {
 }
 
 describe('on SQLite', () => testsOn('sqlite'));
-describeWithPostgres('on PostgreSQL', () => testsOn('postgres'));
+describeWithPostgres('on PostgreSQL', () => {
+  testsOn('postgres');
+
+  test.each(releases)(
+    'a database of %s is changed at a second try, when a transaction held one of its tables at the first',
+    async (release) => {
+      const { url } = await copyOf(release, 'postgres');
+      await connected(url, async (other) => {
+        const waiting = async () => {
+          const waits =
+            "SELECT virtualtransaction FROM pg_locks WHERE relation = 'hookkit.events'::regclass AND NOT granted";
+          return (await other.query(waits)).rows[0]?.virtualtransaction;
+        };
+        await other.query('BEGIN; SELECT FROM hookkit.events');
+        const { openStore } = await import(join(copyNextVersion(), 'src/store/open.ts'));
+        const opening = openStore({ DATABASE_URL: url, SECRETS_KEY, clock: systemClock, threads: false });
+        await eventually('it waits for the table', async () => (await waiting()) !== undefined);
+        const first = await waiting();
+        await eventually(
+          'it has let others pass, and waits again',
+          async () => ![undefined, first].includes(await waiting()),
+        );
+        await other.query('COMMIT');
+        await (await opening).close();
+      });
+    },
+  );
+});
 
 test.each(releases)('a database of %s is moved whole, when the other one is empty', async (release) => {
   const { url, env } = await copyOf(release, 'sqlite');

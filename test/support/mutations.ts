@@ -996,6 +996,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: ['? last?.since : last.wholeAt', '? undefined : last.wholeAt'],
     noticedBy: 'test/reconcile/reconcile.test.ts: of more than `most`',
   },
+  'releases: a start tries again, where a transaction was in the way of its migration': {
+    change: [
+      'await tried(() => inTransaction(servers, MIGRATING, migrate));',
+      'await inTransaction(servers, MIGRATING, migrate);',
+    ],
+    noticedBy: 'test/releases/releases.test.ts: at a second try',
+  },
   // Tracing.
   'traces: a receipt is in the trace of its request': {
     change: ['kind: SpanKind.PRODUCER,', 'kind: SpanKind.PRODUCER, root: true,'],

@@ -25,7 +25,9 @@ const WRITING = `BEGIN; ${SETTINGS}; SET LOCAL statement_timeout = '15s'; SET LO
   SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan`;
 /** All statements of a read see the same moment. */
 const READING = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${SETTINGS}; SET LOCAL statement_timeout = '15s'`;
-const MIGRATING = `BEGIN; ${SETTINGS}; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(${0x686f6f6b}, -1)`;
+/** It waits for another process that migrates, but not for long for a table: acks queue up behind it. */
+const MIGRATING = `BEGIN; ${SETTINGS}; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(${0x686f6f6b}, -1);
+  SET LOCAL lock_timeout = '5s'`;
 
 /** A time-out would end the wait for a synchronous standby, and let the commit succeed on this server alone. */
 const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
@@ -38,16 +40,12 @@ export async function openEngine(options: StoreOptions): Promise<Engine> {
   const start = () => inTransaction(servers, 'BEGIN READ ONLY', (db) => prepare(servers, db, options));
   await opening(servers, NAME, start);
   const attempt = async (begin: string, operate: Operate | undefined, input: object): Promise<unknown> => {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await inTransaction(servers, begin, (db) => operate?.(db, input as never));
-      } catch (cause) {
-        if (!isTrouble(cause)) throw cause;
-        // A page that waited for a lock holds a connection, and acks may have none left.
-        if (begin !== WRITING || !isConflict(cause) || tries === TRIES)
-          throw unavailable(reasonOf(cause), cause);
-        await pause(systemClock, randomInt(1, 20));
-      }
+    const once = () => inTransaction(servers, begin, (db) => operate?.(db, input as never));
+    try {
+      // A page that waited for a lock holds a connection, and acks may have none left.
+      return await (begin === WRITING ? tried(once) : once());
+    } catch (cause) {
+      throw isTrouble(cause) ? unavailable(reasonOf(cause), cause) : cause;
     }
   };
   const underWay = new Set<Promise<unknown>>();
@@ -99,6 +97,18 @@ async function opening(servers: Servers, name: string, work: () => Promise<void>
     await servers.close();
     if (cause instanceof KitError) throw cause;
     throw unusable(`cannot open ${name}: ${reasonOf(cause)}`, cause);
+  }
+}
+
+/** Does a transaction, and again where others were in its way. */
+async function tried<T>(transaction: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await transaction();
+    } catch (cause) {
+      if (!isConflict(cause) || tries === TRIES) throw cause;
+      await pause(systemClock, randomInt(1, 20));
+    }
   }
 }
 
@@ -191,7 +201,7 @@ async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreO
   if (version === 0 && mustExist) throw unusable(NOTHING);
   refuseVersion(NAME, version, readOnly ? VERSION : 0);
   // On another connection: this one would remember that there were no tables, while it waits for a process that makes them.
-  await inTransaction(servers, MIGRATING, async (own) => {
+  const migrate = async (own: Db) => {
     const now = await versionOf(own); // another process may have been first
     refuseVersion(NAME, now);
     const [schema] = await own.all("SELECT 1 FROM pg_namespace WHERE nspname = 'hookkit'");
@@ -200,7 +210,8 @@ async function prepare(servers: Servers, db: Db, { mustExist, readOnly }: StoreO
       for (const sql of migration(postgres).split(';\n')) await own.all(sql);
     await own.all(SET_VERSION, { version: VERSION });
     if (now === 0) for (const sql of [tuned('lanes', 0), tuned('events', 0.05)]) await own.all(sql);
-  });
+  };
+  await tried(() => inTransaction(servers, MIGRATING, migrate)); // receivers of the version before may be in its way
 }
 
 const SET_VERSION = `INSERT INTO meta (name, value) VALUES ('version', $version), ('shape', '${SHAPE}')
