@@ -66,7 +66,9 @@ function withSettings(command: Command, { isNew }: { readonly isNew: boolean }):
   const needed = (flags: string, what: string) => new Option(flags, what).makeOptionMandatory(isNew);
   return command
     .addOption(needed('--name <name>', 'a name for the webhook'))
-    .addOption(needed('--url <url>', 'the URL that it sends to').argParser(receiverUrl))
+    .addOption(
+      needed('--url <url>', 'the URL that it sends to: https, but for a mock').argParser(receiverUrl),
+    )
     .addOption(needed('--site <id...>', 'the sites (properties) whose notifications it sends'))
     .addOption(new Option('--event <kind...>', 'the kinds').choices(kindNames).conflicts('allEvents'))
     .option('--all-events', `all ${kindNames.length} kinds`)

@@ -35,7 +35,11 @@ const orNull = <T extends z.ZodType>(type: T) => type.nullish().transform((value
 const textOrNumber = z.union([z.string(), z.number()]);
 
 const params = z.object({
-  text: z.string(),
+  /** empty where files alone are scheduled: some servers give null then */
+  text: z
+    .string()
+    .nullish()
+    .transform((text) => text ?? ''),
   poll: orNull(z.record(z.string(), z.unknown())),
   media_ids: orNull(z.array(textOrNumber)),
   sensitive: orNull(z.union([z.boolean(), textOrNumber])),
@@ -71,7 +75,7 @@ const publishedStatus = z.object({
   url: orNull(z.string()),
 });
 
-/** The parameters of a scheduled status, with the types that they were sent with. */
+/** The parameters of a scheduled status, with the types that they were sent with: those of our calls are texts. */
 export type StatusParams = z.infer<typeof params>;
 
 /** A file of a status. */
@@ -128,7 +132,7 @@ const advice: Advice = {
   unauthorized: 'Check the user token: it may be mistyped, revoked or expired',
   forbidden: 'Use a token with the scopes read:statuses and write:statuses',
   not_found: 'It may be published or cancelled already, or belong to another user',
-  unprocessable: 'Correct the values that the provider names; a time must lie more than 5 minutes ahead',
+  unprocessable: 'Correct the values that are named; a time must lie at least 5 minutes ahead',
   unexpected_answer:
     'Check that the base URL is that of the provider’s API, without /api/v1, and without a redirect',
   published_at_once: 'Schedule more than 5 minutes ahead; delete the status if it must not be out yet',
@@ -152,7 +156,7 @@ export class StatusesClient {
   }
 
   /**
-   * Schedules a status for a time, more than 5 minutes ahead. Servers before Mastodon 4.3 know no `Idempotency-Key` here, so a
+   * Schedules a status for a time, at least 5 minutes ahead. Servers before Mastodon 4.3 know no `Idempotency-Key` here, so a
    * request that may have been carried out is not sent again. With an `idempotencyKey`, the call first looks for a scheduled
    * status with this text, time and files, and returns that: give a repeat of the call the same time.
    * @throws ProviderError; RangeError on a date that is none, which the provider would take for “at once”
@@ -190,7 +194,7 @@ export class StatusesClient {
   }
 
   /**
-   * Moves a scheduled status to another time, more than 5 minutes ahead.
+   * Moves a scheduled status to another time, at least 5 minutes ahead.
    * @throws ProviderError not_found where the user has none of this id, or it is out; RangeError on a date that is none
    */
   async reschedule(id: string, at: Date | string, { signal }: CallOptions = {}): Promise<ScheduledStatus> {
@@ -239,9 +243,12 @@ function creation(body: object, { signal, idempotencyKey = randomUUID() }: Creat
 
 /** Whether a status is scheduled already: its text, files and time are the same. */
 function isSame({ params, scheduled_at }: ScheduledStatus, wanted: NewStatus & { scheduled_at: string }) {
-  const isSameTime = Date.parse(scheduled_at ?? '') === Date.parse(wanted.scheduled_at);
+  // Some servers keep whole seconds.
+  const [time, ownTime] = [scheduled_at ?? '', wanted.scheduled_at].map((at) =>
+    Math.floor(Date.parse(at) / 1000),
+  );
   const [files, own] = [params.media_ids, wanted.media_ids].map((ids) => ids?.join() ?? '');
-  return isSameTime && params.text === wanted.status && files === own;
+  return time === ownTime && params.text === wanted.status && files === own;
 }
 
 /** The fields of a form, named as in Rails: `media_ids[]`, `poll[options][]`. */
@@ -257,5 +264,7 @@ function momentOf(at: Date | string): string {
   const isBare = typeof at === 'string' && /[T ][\d:.]+$/.test(at);
   const moment = new Date(isBare ? `${at}Z` : at);
   if (at === '' || Number.isNaN(moment.getTime())) throw new RangeError('the time of a status is not a date');
+  // As it was sent: the provider refuses a day that is none, such as 30 February, and JavaScript makes another one of it.
+  if (typeof at === 'string') return isBare ? `${at}Z` : at;
   return moment.toISOString();
 }

@@ -68,7 +68,7 @@ test('webhooks are asked for with the raw secret, and statuses with a Bearer tok
   expect(got.map(({ method, url: path, body }) => [method, path, body])).toEqual([
     ['POST', '/v2/webhooks', JSON.stringify({ metadata: NEW_HOOK })],
     ['GET', '/v2/webhooks/2yW4KmiG', ''],
-    ['POST', '/api/v1/statuses', 'status=x&scheduled_at=2026-01-02T00%3A00%3A00.000Z'],
+    ['POST', '/api/v1/statuses', 'status=x&scheduled_at=2026-01-02T00%3A00%3A00Z'],
   ]);
   expect(got.map(({ headers }) => headers)).toMatchObject([
     { authorization: 's3cret', 'content-type': 'application/json' },
@@ -290,6 +290,19 @@ describe('a status with a key, on a server that knows no keys when it schedules'
     expect((await client.schedule({ status: 'another' }, time, key)).params.text).toBe('another');
     const { message } = await failureOf(client.schedule({ ...status, media_ids: ['1'] }, time, key));
     expect(message).toContain('Media 1 not found');
+  });
+
+  test('is found among those of other programs, when one has no text and the server keeps whole seconds', async () => {
+    const list = [null, 'x'].map((text, id) => {
+      const params = { text, application_id: 7 };
+      return { id: String(id), scheduled_at: '2026-01-02T00:00:00.000Z', params, media_attachments: [] };
+    });
+    const { url, got } = await scripted([200, list]);
+    const { statuses } = clientsOf(url);
+    const made = await statuses.schedule({ status: 'x' }, `${SOON.slice(0, -1)}.789Z`, {
+      idempotencyKey: 'k',
+    });
+    expect([made.id, got.map(({ method }) => method)]).toEqual(['1', ['GET']]);
   });
 
   test('is not published again, when it is out by the time of the next attempt', async () => {

@@ -12,7 +12,7 @@ import type { Watch } from './watch.ts';
 const ROUND_MS = 10_000;
 /** The least time between two posts. */
 const BETWEEN_MS = 60_000;
-/** A store that has done nothing for so many rounds is told of. They do not pass while the event loop stands still. */
+/** A store that has not answered for so many rounds is told of. They do not pass while the event loop stands still. */
 const ROUNDS_AWAY = 3;
 /** A fault that is gone for a single round has not ended. */
 const ROUNDS_GONE = 2;
@@ -89,7 +89,7 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
 const away = (of: string, why: string): Found => ({
   fault: 'cannot_record',
   of,
-  text: `The store has done nothing for half a minute: ${why}`,
+  text: `The store has not answered for half a minute: ${why}`,
   advice:
     'Senders get 503, and nothing acknowledged is lost. Run `npx hookkit doctor` where this process runs.',
 });
