@@ -62,7 +62,7 @@ function typesOf(files: readonly string[], known = new Set<string>()): Set<strin
   for (const file of files) {
     if (known.has(file)) continue;
     known.add(file);
-    const imports = readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.[^']+)\.ts'/g);
+    const imports = readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\.[^'"]+)\.ts['"]/g);
     typesOf(
       [...imports].map(([, module]) => `${resolve(dirname(file), String(module))}.d.ts`),
       known,
