@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { pause } from './base/clock.ts';
 import { boundedServer, listen } from './base/http-server.ts';
 import { connectionsWithin } from './config.ts';
@@ -52,7 +53,7 @@ export async function startService(options: ServiceOptions) {
   const app = tracing?.tracedApp(complete) ?? complete;
   const dispatcher = await dispatchersOf({ ...parts, app, random: Math.random });
   // Before the dispatcher, so that it ends after it: the last report counts the handlers that end during a stop.
-  const { kinds, running, came, wake } = dispatcher;
+  const { kinds, running } = dispatcher;
   if (admin) ends.defer(admin.keepReporting({ ...parts, kinds, running }));
 
   let phase: Phase = 'open';
@@ -67,6 +68,9 @@ export async function startService(options: ServiceOptions) {
     const closed = listener.close(graceMs);
     await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
   });
+
+  // What a request wakes goes on long after it, and is no part of its trace.
+  const [came, wake] = [AsyncResource.bind(dispatcher.came), AsyncResource.bind(dispatcher.wake)];
 
   store.queue.onRecorded(came);
   dispatcher.start();

@@ -59,6 +59,8 @@ export function hasDatabase({ DATABASE_URL: url }: StoreSettings): boolean {
  * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
  */
 export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Promise<T> {
+  // A command brings no database to a further version: receivers of the one before could not start again.
+  await withReader(config, async () => {});
   return withStore({ ...config, mustExist: true }, work);
 }
 

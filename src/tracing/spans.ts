@@ -10,6 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { KitError } from '../base/errors.ts';
 import { type HandlerContext, type Wrapped, wrapApp } from '../dispatch/handler.ts';
+import { parseReturned } from '../dispatch/outcome.ts';
 import type { RecordOne } from '../receiver/acks.ts';
 import type { Named } from '../store/stored.ts';
 
@@ -46,9 +47,11 @@ export const tracedApp = <A extends Wrapped>(app: A): A =>
     const work = async (span: Span) => {
       const once: HandlerContext['once'] = (step, fn) =>
         ctx.once(step, () => inSpan('step', { attributes: { 'step.name': step } }, async () => fn()));
-      const own = { ...ctx, once, log: ctx.log.child({ trace_id: span.spanContext().traceId }) };
-      const outcome = await handler(body, own);
-      if (isLate() || outcome?.type === 'fail') failed(span, isLate() ? 'timeout' : 'failed');
+      const log = isReal(span) ? ctx.log.child({ trace_id: span.spanContext().traceId }) : ctx.log;
+      const outcome = await handler(body, { ...ctx, once, log });
+      const { type } = parseReturned(outcome); // it throws where the attempt fails
+      if (isLate()) failed(span, 'timeout');
+      else if (type === 'fail' || type === 'error') failed(span, type === 'fail' ? 'failed' : 'TypeError');
       return outcome;
     };
     return inSpan(`process ${event.kind}`, options, work, (error) => (isLate() ? 'timeout' : typeOf(error)));
@@ -64,7 +67,7 @@ const attributesOf = (name: string, type: string, { id, kind, resource }: Named)
   'messaging.message.conversation_id': resource,
 });
 
-/** Works within a span. Of an error, the span has the type alone: its text may have anything. */
+/** Works within a span. Of an error, the span has the type alone: its text may be anything. */
 function inSpan<T>(
   name: string,
   options: SpanOptions,
@@ -85,15 +88,20 @@ function inSpan<T>(
 
 function typeOf(error: unknown): string {
   if (error instanceof KitError) return error.code;
-  return Error.isError(error) ? error.name : '_OTHER';
+  // A name may be anything, too.
+  return Error.isError(error) && /^\w{1,80}$/.test(error.name) ? error.name : '_OTHER';
 }
 
 function failed(span: Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
+/** Not where the SDK goes with an older copy of OpenTelemetry's API than this one: then spans are empty. */
+const isReal = (span: Span) => isSpanContextValid(span.spanContext());
+
 /** A span's context, as W3C's header `traceparent` has it. */
-function traceparentOf(span: Span): string {
+function traceparentOf(span: Span): string | undefined {
+  if (!isReal(span)) return undefined;
   const { traceId, spanId, traceFlags } = span.spanContext();
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
+import type { Finding } from '../../src/base/finding.ts';
 import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import type { HandlerContext } from '../../src/index.ts';
 import { postgres, sqlite } from '../../src/store/dialect.ts';
@@ -130,7 +131,9 @@ function testsOn(engine: Engine): void {
       const now = await open();
       await now.queue.resume();
       await works(now, 'before');
-      const { openStore } = await import(join(copyNextVersion(), 'src/store/open.ts'));
+      const { openStore, withDatabase } = await import(join(copyNextVersion(), 'src/store/open.ts'));
+      const command = withDatabase({ DATABASE_URL: url, SECRETS_KEY }, async () => {});
+      await expect(command).rejects.toThrow(`start the service, which brings it to ${VERSION + 1}`);
       const next = await openStore({ DATABASE_URL: url, SECRETS_KEY, clock: systemClock, threads: false });
       const refusal = `version ${VERSION + 1} and this program knows ${VERSION}: run the newer program that has used it`;
       await expect(open()).rejects.toThrow(refusal);
@@ -155,7 +158,9 @@ describeWithPostgres('on PostgreSQL', () => {
           return (await other.query(waits)).rows[0]?.virtualtransaction;
         };
         await other.query('BEGIN; SELECT FROM hookkit.events');
-        const { openStore } = await import(join(copyNextVersion(), 'src/store/open.ts'));
+        const next = copyNextVersion();
+        const { openStore } = await import(join(next, 'src/store/open.ts'));
+        const { check } = await import(join(next, 'src/store/postgres/engine.ts'));
         const opening = openStore({ DATABASE_URL: url, SECRETS_KEY, clock: systemClock, threads: false });
         await eventually('it waits for the table', async () => (await waiting()) !== undefined);
         const first = await waiting();
@@ -163,6 +168,8 @@ describeWithPostgres('on PostgreSQL', () => {
           'it has let others pass, and waits again',
           async () => ![undefined, first].includes(await waiting()),
         );
+        const [finding]: Finding[] = await Array.fromAsync(check({ DATABASE_URL: url, SECRETS_KEY }));
+        expect(finding?.detail).toMatch(/has locked the table hookkit\.events: end it/);
         await other.query('COMMIT');
         await (await opening).close();
       });

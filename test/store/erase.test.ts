@@ -45,7 +45,12 @@ onEachEngine('erasing', (stage) => {
 
   test('leaves the digest of a channel, and nothing of what was stored for it in any table', async () => {
     const { store } = stage;
-    const more = { kind: 'channel_active', request: 'request-private', body: '{"channel_id":"private"}' };
+    const more = {
+      kind: 'channel_active',
+      request: 'request-private',
+      trace: 'trace-private',
+      body: '{"channel_id":"private"}',
+    };
     const list = [0, 1, 2, 3].map((seconds) => notified(CHANNEL, seconds, more));
     await store.queue.subscribe({ ...SEARCH, kinds: ['channel_active'] });
     await recorded(store, ...list, notified('media:other'));

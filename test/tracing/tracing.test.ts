@@ -12,11 +12,13 @@ import {
 import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { fail, type Handlers } from '../../src/index.ts';
 import { keyOf, signNotification } from '../../src/notification/token.ts';
+import type { VerifiedNotification } from '../../src/store/event-store.ts';
 import { tracingOf } from '../../src/tracing/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, SECRET } from '../support/notifications.ts';
 import { only } from '../support/only.ts';
 import { runService } from '../support/running-service.ts';
+import { verified } from '../support/verified-notification.ts';
 
 /** What a sender claims that its request is a part of. */
 const CLAIMED = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 };
@@ -62,6 +64,17 @@ const told = ({ name, kind, attributes, links, status, events }: ReadableSpan) =
 
 test('loads nothing of OpenTelemetry, where no SDK runs', async () => {
   expect(await tracingOf()).toBeUndefined();
+});
+
+test('stores no context, when spans are empty, as those of an SDK with an older API', async () => {
+  const { tracedRecord } = await import('../../src/tracing/spans.ts');
+  const recorded: VerifiedNotification[] = [];
+  const record = tracedRecord(async (one) => {
+    recorded.push(one);
+    return { status: 'accepted', id: one.id };
+  });
+  await record(verified({ media_id: 'a' }));
+  expect(only(recorded).trace).toBeUndefined();
 });
 
 describe('where an SDK runs', () => {
@@ -146,18 +159,23 @@ describe('where an SDK runs', () => {
   });
 
   test('a time-out, a given reason and a thrown text have types of their own, when subscribers end so, all linked to one receipt', async () => {
+    const active: unknown[] = [];
     const app: ReadyApp = {
+      onDead: () => active.push(trace.getActiveSpan()),
       handlers: { media_available: async () => fail('the reason') },
       subscribers: {
         slow: {
           handlers: { media_available: (_event, { signal }) => setTimeout(60_000, undefined, { signal }) },
         },
+        odd: { handlers: { media_available: async () => 5 as never } },
         text: { handlers: { media_available: () => Promise.reject('a text') } },
       },
     };
     const service = await runService({}, { HANDLER_TIMEOUT_MS: '1000' }, { app });
     await send(service.url, bodyOf(3));
-    await ended('process', 3);
+    await ended('process', 4);
+    await eventually('the app was told', () => active.length > 0);
+    expect(active).toEqual([undefined]); // it is no part of the request's trace
     const { spanId } = only(spans('record')).spanContext();
     const ends = spans('process')
       .map(told)
@@ -168,6 +186,7 @@ describe('where an SDK runs', () => {
       ]);
     expect(ends.sort()).toEqual([
       ['main', 'failed', spanId],
+      ['odd', 'TypeError', spanId],
       ['slow', 'timeout', spanId],
       ['text', '_OTHER', spanId],
     ]);

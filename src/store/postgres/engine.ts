@@ -266,7 +266,7 @@ const OLDEST_SERVER = 140_000;
 /** Locks of tables that keep others from writing, but for those of a moment. */
 const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relname, ': ', ${END}) AS problem
   FROM pg_locks l JOIN pg_class c ON c.oid = relation JOIN pg_stat_activity a ON a.pid = l.pid
-  WHERE granted AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+  WHERE granted AND ($is_behind OR mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
     AND relnamespace = to_regnamespace('hookkit')
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND coalesce(xact_start < now() - interval '1 s', true) ORDER BY xact_start LIMIT 1`;
@@ -309,8 +309,13 @@ export async function* check({ DATABASE_URL, SECRETS_KEY }: StoreSettings): Chec
 }
 
 async function look(db: Db) {
-  const [lock] = await db.all<{ problem: string }>(LOCKS);
-  if (lock) throw new KitError('STORE_UNAVAILABLE', lock.problem);
+  const refuseLocks = async (isBehind: boolean) => {
+    const [lock] = await db.all<{ problem: string }>(LOCKS, { isBehind });
+    if (lock) throw new KitError('STORE_UNAVAILABLE', lock.problem);
+  };
+  await refuseLocks(false); // the version would wait for them
+  const version = await versionOf(db);
+  if (version > 0 && version < VERSION) await refuseLocks(true); // readers, too, are in the way of a migration
   const server = await one<{ settings: Record<string, string>; standby: boolean }>(db, SERVER);
-  return { ...server, version: await versionOf(db), open: await openTransaction(db) };
+  return { ...server, version, open: await openTransaction(db) };
 }
