@@ -1015,6 +1015,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     ],
     noticedBy: 'test/tracing/tracing.test.ts: the type of the error alone',
   },
+  'traces: what a request wakes is no part of its trace': {
+    change: ['AsyncResource.bind(dispatcher.came)', 'dispatcher.came'],
+    noticedBy: 'test/tracing/tracing.test.ts: a time-out, a given reason',
+  },
+  'releases: a command brings no database to a further version': {
+    change: ['  await withReader(config, async () => {});\n', ''],
+    noticedBy: 'test/releases/releases.test.ts: still serves a program',
+  },
   'traces: each start is a trace of its own': {
     change: ['SpanKind.CONSUMER, root: true', 'SpanKind.CONSUMER, root: false'],
     noticedBy: 'test/tracing/tracing.test.ts: each start is linked',

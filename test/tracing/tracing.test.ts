@@ -97,7 +97,10 @@ describe('where an SDK runs', () => {
         if (ctx.attempt === 1) throw new TypeError('https://cms.example says no');
       },
     };
-    const service = await runService(handlers, { RETRY_BASE_MS: '1' }, { inspected: true });
+    // The span in which a program starts a service goes on in all that the service does.
+    const service = await trace
+      .getTracer('own')
+      .startActiveSpan('start', () => runService(handlers, { RETRY_BASE_MS: '1' }, { inspected: true }));
     const { id } = JSON.parse(await (await send(service.url, bodyOf(1))).text());
     await ended('process', 2);
     const [first, second] = spans('process') as [ReadableSpan, ReadableSpan];
@@ -161,7 +164,7 @@ describe('where an SDK runs', () => {
   test('a time-out, a given reason and a thrown text have types of their own, when subscribers end so, all linked to one receipt', async () => {
     const active: unknown[] = [];
     const app: ReadyApp = {
-      onDead: () => active.push(trace.getActiveSpan()),
+      onDead: () => active.push(trace.getActiveSpan()?.spanContext().spanId),
       handlers: { media_available: async () => fail('the reason') },
       subscribers: {
         slow: {
