@@ -45,6 +45,11 @@ export class Random {
 export function randomStreams(seed: number | undefined) {
   const root = new Random(seed);
   const stream = () => new Random(seed === undefined ? seed : root.int(FINENESS));
-  const streams = { webhooks: stream(), simulation: stream(), faults: stream(), statuses: stream() };
-  return { ...streams, refusals: stream() };
+  return {
+    webhooks: stream(),
+    simulation: stream(),
+    faults: stream(),
+    statuses: stream(),
+    refusals: stream(),
+  };
 }

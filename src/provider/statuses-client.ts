@@ -262,9 +262,8 @@ function fieldsOf(name: string, value: unknown): [string, string][] {
 /** A text without an offset is in UTC, as at the provider. */
 function momentOf(at: Date | string): string {
   const isBare = typeof at === 'string' && /[T ][\d:.]+$/.test(at);
-  const moment = new Date(isBare ? `${at}Z` : at);
-  if (at === '' || Number.isNaN(moment.getTime())) throw new RangeError('the time of a status is not a date');
-  // As it was sent: the provider refuses a day that is none, such as 30 February, and JavaScript makes another one of it.
-  if (typeof at === 'string') return isBare ? `${at}Z` : at;
-  return moment.toISOString();
+  const meant = isBare ? `${at}Z` : at;
+  if (Number.isNaN(new Date(meant).getTime())) throw new RangeError('the time of a status is not a date');
+  // A text goes as it is: the provider refuses a day that is none, such as 30 February, and JavaScript makes another one of it.
+  return typeof meant === 'string' ? meant : meant.toISOString();
 }

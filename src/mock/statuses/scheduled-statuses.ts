@@ -32,6 +32,8 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
     return own.sort((left, right) => right.id - left.id);
   };
 
+  const isTooSoon = (at: number) => at < clock.now() + MIN_LEAD;
+
   /**
    * The rules are in the provider's words and order. The same hold on creation and on change, where the status that is
    * changed counts like any other, as it does in the provider's code.
@@ -42,7 +44,7 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
     const today = scheduled.filter((other) => dayOf(other.at) === dayOf(at));
     checkRules([
       [Number.isNaN(at), 'Scheduled at is not an ISO 8601 date and time'],
-      [at < clock.now() + MIN_LEAD, 'Scheduled at The scheduled date must be in the future'],
+      [isTooSoon(at), 'Scheduled at The scheduled date must be in the future'],
       [scheduled.length >= TOTAL_LIMIT, `${EXCEEDED} ${TOTAL_LIMIT} scheduled posts`],
       [today.length >= DAILY_LIMIT, `${EXCEEDED} ${DAILY_LIMIT} scheduled posts for today`],
     ]);
@@ -69,7 +71,7 @@ export function scheduledStatuses(clock: Clock, media: MediaAttachments, statuse
     of,
 
     /** Whether a time is less than five minutes ahead, or past. */
-    isTooSoon: (scheduledAt: unknown) => parseMoment(scheduledAt) < clock.now() + MIN_LEAD,
+    isTooSoon: (scheduledAt: unknown) => isTooSoon(parseMoment(scheduledAt)),
 
     /** @throws ApiError 404 where the user has none of this id */
     find: (author: Account, id: string) => recordOf(records, id, ({ account }) => account === author),
