@@ -118,7 +118,10 @@ export interface StoreOptions {
   readonly SECRETS_KEY?: Buffer | undefined;
   /** of PostgreSQL: how many connections at most; ten without it */
   readonly DATABASE_POOL?: number | undefined;
-  /** refuses to make what is not there: the file of SQLite, the tables of PostgreSQL */
+  /**
+   * refuses to make what is not there: the file of SQLite, the tables of PostgreSQL, a further version. After a further version, receivers of
+   * the one before could not start again
+   */
   readonly mustExist?: boolean | undefined;
   /** reads only, and refuses a database that is not up to date */
   readonly readOnly?: boolean | undefined;

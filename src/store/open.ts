@@ -56,11 +56,9 @@ export function hasDatabase({ DATABASE_URL: url }: StoreSettings): boolean {
 
 /**
  * Opens the database of the configuration, but never creates one. The server may run meanwhile.
- * @throws KitError STORE_UNUSABLE if there is no database, or none that this user can see
+ * @throws KitError STORE_UNUSABLE if there is no database, none that this user can see, or one that no service of this version has opened
  */
 export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Promise<T> {
-  // A command brings no database to a further version: receivers of the one before could not start again.
-  await withReader(config, async () => {});
   return withStore({ ...config, mustExist: true }, work);
 }
 

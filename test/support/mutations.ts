@@ -1020,7 +1020,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/tracing/tracing.test.ts: a time-out, a given reason',
   },
   'releases: a command brings no database to a further version': {
-    change: ['  await withReader(config, async () => {});\n', ''],
+    change: ["    connectionOn(path, 'read').close();", '   '],
     noticedBy: 'test/releases/releases.test.ts: still serves a program',
   },
   'traces: each start is a trace of its own': {

@@ -37,8 +37,8 @@ export function fanOutOperations(d: Dialect) {
   // What a start that did not come to its end has made and not released is taken over by the next one.
   // Those of the past have been asked for, so that nobody is told how old they are: asked_at is set as by a handler that asks.
   const held = 'CAST($held_by AS bigint)';
-  const make = `INSERT INTO events (id, subscriber, origin, kind, webhook_id, site_id, resource, event_time, received_at, body, request, trace,
-      last_delivery_at, next_at, held_by, asked_at)
+  const make = `INSERT INTO events (id, subscriber, origin, kind, webhook_id, site_id, resource, event_time, received_at, body,
+      request, trace, last_delivery_at, next_at, held_by, asked_at)
     SELECT ${own}, $subscriber, origin, kind, webhook_id, site_id, resource, event_time, received_at, body,
       request, trace, received_at, ${held}, ${held}, ${held}
     FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND body IS NOT NULL

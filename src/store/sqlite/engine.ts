@@ -14,7 +14,10 @@ export { openRaw } from './connection.ts';
 export async function openEngine(options: StoreOptions): Promise<Engine> {
   const { DATABASE_URL, SECRETS_KEY, clock, threads = true, readOnly } = options;
   const path = pathOf(DATABASE_URL);
-  if (options.mustExist) refuseMissing(path);
+  if (options.mustExist) {
+    refuseMissing(path);
+    connectionOn(path, 'read').close(); // refuses another version, to which the writer would bring it
+  }
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
     queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
