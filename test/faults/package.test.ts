@@ -90,7 +90,7 @@ withPackages('the package holds what runs, and the clone is as it was, after a p
 });
 
 withPackages('publint has nothing to say of the package, not even a suggestion', () => {
-  expect(mustRunIn(root, `npx publint run --strict ${tarball}`)).toMatch(/\nAll good!\n$/);
+  expect(mustRunIn(root, `npx publint run --strict ${tarball}`)).toContain('All good!');
 });
 
 withPackages('init writes an app there, with any Node of the system, and its tests pass', async () => {
