@@ -74,8 +74,9 @@ export function guard(
     if (asked === undefined) return false;
     const { name, port = 80 } = asked;
     if (further.some((one) => one?.name === name && (one.port ?? asked.port) === asked.port)) return true;
-    const address = socket.localAddress?.replace(/^::ffff:/, ''); // IPv4, on a socket that takes both
-    return port === socket.localPort && (isLoopback(name) || name === host.toLowerCase() || name === address);
+    const { localAddress, localPort = 80 } = socket; // none within this process
+    const address = localAddress?.replace(/^::ffff:/, ''); // IPv4, on a socket that takes both
+    return port === localPort && (isLoopback(name) || name === host.toLowerCase() || name === address);
   };
   return (request, response, next) => {
     if (!isOwn(request)) {

@@ -26,15 +26,19 @@ afterEach(async () => {
 });
 
 describe('a mock provider', () => {
-  test('listens where it is told, with its own secret, and serves both APIs and nothing else', async () => {
+  test('listens where it is told, or nowhere, with its own secret, and serves both APIs and nothing else', async () => {
     const mock = await start({ host: '127.0.0.2', apiSecret: 'another' });
+    const inProcess = MockProvider.inProcess({ apiSecret: 'another' });
     expect(mock.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
     for (const [path, Authorization, status] of [
+      ['/_mock/clock', '', 200],
       ['/v2/webhooks', mock.apiSecret, 200],
       ['/api/v1/scheduled_statuses', 'Bearer alice-rw', 200],
       ['/nothing', '', 404],
     ] as const) {
-      expect((await ask(`${mock.url}${path}`, 'GET', undefined, { Authorization })).status).toBe(status);
+      const headers = { Authorization };
+      expect((await ask(`${mock.url}${path}`, 'GET', undefined, headers)).status).toBe(status);
+      expect((await inProcess.fetch(`http://mock.test${path}`, { headers })).status).toBe(status);
     }
   });
 
