@@ -1,7 +1,6 @@
-import { type ErrorRequestHandler, type RequestHandler, Router } from 'express';
+import { type ErrorRequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { durationOf } from '../base/duration.ts';
-import { visible } from '../base/text.ts';
 import type { MockClock } from './clock.ts';
 import { type Deliveries, filterSchema } from './deliveries.ts';
 import { type GuardOptions, guard, jsonRoutes, parse, statusOf } from './requests.ts';
@@ -45,8 +44,7 @@ export interface Controlled {
 /** The routes that control the mock, to be mounted at `/_mock`. Errors are `{"error": "..."}`. */
 export function controlRoutes({ sites, deliveries, statuses, clock, reset, own }: Controlled): Router {
   const router = Router();
-  const forbid = guard(own, (response, error) => response.status(403).json({ error }));
-  router.use(answerVisibly, forbid);
+  router.use(guard(own, (response, error) => response.status(403).json({ error })));
   const route = jsonRoutes(router);
   route('post', '/media', 201, ({ body }) => sites.createMedia(parse(inputs.media, body)));
   route('post', '/media/:id/update', 200, ({ id, body }) =>
@@ -90,15 +88,6 @@ export function controlRoutes({ sites, deliveries, statuses, clock, reset, own }
   router.use(refuse);
   return router;
 }
-
-/** These answers are read on a terminal, by `curl`: no text in them is obeyed there. For programs the JSON means the same. */
-const answerVisibly: RequestHandler = (_request, response, next) => {
-  response.json = (value) => {
-    if (value === undefined) return response.end();
-    return response.type('json').send(visible(JSON.stringify(value)));
-  };
-  next();
-};
 
 /** Any JSON object: the receiver decides what it means. */
 const notificationSchema = z.record(z.string(), z.unknown(), 'must be a JSON object');

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
-import { visible } from '../base/text.ts';
 import type { drawRefusal } from './faults.ts';
 import { type GuardOptions, guard, jsonRoutes, type RateLimit, statusOf } from './requests.ts';
 import type { Webhook, Webhooks } from './webhooks.ts';
@@ -104,7 +103,7 @@ const apiErrors = {
  */
 function sendApiError(response: Response, code: keyof typeof apiErrors, why?: string): void {
   const [status, words] = apiErrors[code];
-  const description = why === undefined ? words : `${words.replace(/\.$/, '')}. ${visible(why)}`;
+  const description = why === undefined ? words : `${words.replace(/\.$/, '')}. ${why}`;
   response.status(status).json({ errors: [{ code, description }] });
 }
 

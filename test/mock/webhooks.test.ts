@@ -69,7 +69,7 @@ describe('the metadata', () => {
 
   const NO_URL = 'metadata.webhook_url: must be an https URL, or ';
   test.each<[unknown, string]>([
-    ['\u009b[31m', String.raw`\u009b[31m`],
+    ['{', 'in JSON at position 1'],
     ['x'.repeat(1_100_000), 'request entity too large'],
     [[], 'Invalid input: expected object, received array'],
     [metadata, 'metadata: Invalid input: expected object'],
@@ -224,7 +224,6 @@ test('the media of a site are listed in pages, newest first, with their times an
   expect(await list()).toEqual({ page: 1, page_length: 10, total: 2, media });
   const page = { page: 2, page_length: 1, total: 2 };
   expect(await list('?sort=created:asc&page_length=1&page=2')).toEqual({ ...page, media: media.slice(0, 1) });
-  expect(await list('?page=3')).toMatchObject({ total: 2, media: [] });
   expect((await v2('GET', '/sites/site/media', undefined, {})).status).toBe(401);
   expect((await v2('POST', '/sites/site/media')).status).toBe(405);
 });
