@@ -23,7 +23,7 @@ export interface StatusesApiOptions {
 
 /** The mock of the scheduled statuses API. */
 interface StatusesApi {
-  /** Serves everything under `/api/`, and `/oauth/token`. Mount it at the root, before any body parser. */
+  /** Serves everything under `/api/`, `/oauth/token` and nodeinfo. Mount it at the root, before any body parser. */
   readonly router: RequestHandler;
   /** Forgets everything: statuses, media, keys, clients, counted requests, and how it behaves. */
   reset(): void;
@@ -82,7 +82,7 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions, behaviou
   const statuses = publishedStatuses(clock, media);
   const scheduled = scheduledStatuses(clock, media, statuses);
   const router = express.Router();
-  router.use(['/api', '/oauth/token'], openToPages, countRequest);
+  router.use(['/api', '/oauth/token', '/.well-known/nodeinfo', '/nodeinfo'], openToPages, countRequest);
 
   /** A route: it checks who calls first, then reads the request, and only then does something. */
   const serve = <Caller>(
@@ -171,6 +171,10 @@ function statusesRouter({ clock, random, baseUrl }: StatusesApiOptions, behaviou
     accountEntity(caller, origin),
   );
   serve('get', '/api/v1/instance', anyone, (_, { origin }) => instanceEntity(origin));
+  serve('get', '/.well-known/nodeinfo', anyone, (_, { origin }) => ({
+    links: [{ rel: 'http://nodeinfo.diaspora.software/ns/schema/2.0', href: `${origin}/nodeinfo/2.0` }],
+  }));
+  serve('get', '/nodeinfo/2.0', anyone, () => ({ version: '2.0', software: { name: 'mastodon', version } }));
   serve('post', '/api/v1/apps', anyone, (_, { parameters }) => register(parameters));
   serve('post', '/oauth/token', anyone, (_, { parameters }) => grant(parameters));
   router.use('/api', () => {
@@ -195,7 +199,10 @@ function originOf(request: Request, fallback: () => string): string {
   return `${protocol}://${host}`;
 }
 
-/** `GET /api/v1/instance`. Some clients check the release before they use its features. */
+/** The release: some clients check it before they use its features. */
+const version = '3.3.0';
+
+/** `GET /api/v1/instance` */
 function instanceEntity(baseUrl: string) {
   return {
     uri: new URL(baseUrl).host,
@@ -203,7 +210,7 @@ function instanceEntity(baseUrl: string) {
     short_description: 'A mock: nothing posted here is ever published.',
     description: '',
     email: '',
-    version: '3.3.0',
+    version,
     urls: {},
     stats: { user_count: 2, status_count: 0, domain_count: 0 },
     thumbnail: null,

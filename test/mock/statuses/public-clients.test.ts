@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto';
-import generator, { type Entity } from 'megalodon';
+import generator, { detector, type Entity } from 'megalodon';
 import { api, at, DAY, useApi } from './support.ts';
 
 // The real client from the npm registry, unchanged, over HTTP.
@@ -109,6 +109,7 @@ const FAR = 3000 * 365 * DAY;
 const scheduleByMegalodon = async (text: string) =>
   (await megalodonOf().postStatus(text, { scheduled_at: at(FAR) })).data as Entity.ScheduledStatus;
 test('runs the whole life of a scheduled status, when all is well, from creation to cancellation', async () => {
+  expect(await detector(api.url)).toBe('mastodon');
   const created = await scheduleByMegalodon('hello from megalodon');
   expect(created).toMatchObject({ id: '1', scheduled_at: at(FAR), params: { text: 'hello from megalodon' } });
   expect((await megalodonOf().getScheduledStatuses({ limit: 5 })).data).toEqual([created]);
