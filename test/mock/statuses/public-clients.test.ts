@@ -3,7 +3,7 @@ import { createOAuthAPIClient, createRestAPIClient, MastoHttpError } from 'masto
 import generator, { detector, type Entity } from 'megalodon';
 import { api, at, DAY, useApi } from './support.ts';
 
-// The real client from the npm registry, unchanged, over HTTP.
+// The real clients from the npm registry, unchanged, over HTTP.
 useApi();
 const client = (accessToken = 'alice-rw') => createRestAPIClient({ url: api.url, accessToken }).v1;
 
@@ -101,7 +101,6 @@ test('deletes a status and writes it again, when it has a file, from the text th
   expect(again.id).not.toBe(id);
 });
 
-// The real megalodon from the npm registry, unchanged, over HTTP.
 const megalodonOf = (token = 'alice-rw') => generator('mastodon', api.url, token);
 
 // megalodon drops a date that is not ahead of the machine's own clock, hence the year.
