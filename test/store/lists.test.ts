@@ -212,7 +212,7 @@ const reportOf = (name: string, ...stats: Report['stats']): Report => {
 };
 
 onEachEngine('statistics', (stage) => {
-  test('of several processes and times add up, when they are read by minute and by kind', async () => {
+  test('of several processes and times add up, by the minute', async () => {
     const { store } = stage;
     const other = await stage.another();
     await store.reports.report(reportOf('a', stat(2, 3.5, 2.5), stat(1, 9, 9, { result: 'handled' })));
@@ -221,22 +221,20 @@ onEachEngine('statistics', (stage) => {
       other.reports.report(reportOf('b', stat(4, 10, 7))),
       other.reports.report(reportOf('b', stat(8, 1, 1, { minute: NOON + 60_000, kind: 'media_updated' }))),
     ]);
-    const sums = await store.reports.stats({ since: NOON, by: 'minute' });
+    const sums = await store.reports.stats({ since: NOON });
     expect(sums.toSorted((x, y) => x.count - y.count)).toEqual([
-      { name: NOON, result: 'handled', count: 1, ms: 9, slowest: 9 },
-      { name: NOON, result: 'accepted', count: 7, ms: 14, slowest: 7 },
-      { name: NOON + 60_000, result: 'accepted', count: 8, ms: 1, slowest: 1 },
+      { minute: NOON, result: 'handled', count: 1, ms: 9, slowest: 9 },
+      { minute: NOON, result: 'accepted', count: 7, ms: 14, slowest: 7 },
+      { minute: NOON + 60_000, result: 'accepted', count: 8, ms: 1, slowest: 1 },
     ]);
-    expect(await other.reports.stats({ since: NOON + 60_000, by: 'kind' })).toEqual([
-      { name: 'media_updated', result: 'accepted', count: 8, ms: 1, slowest: 1 },
-    ]);
+    expect(await other.reports.stats({ since: NOON + 60_000 })).toHaveLength(1);
   });
 
   test('are kept for eight days, when something comes, and for thirty while nothing does', async () => {
     const { store, clock } = stage;
     const ago = (days: number) => clock.now() - days * DAY_MS;
     const minutes = [ago(30) - 1, ago(8) - 1, ago(7)].map((minute) => stat(1, 1, 1, { minute }));
-    const kept = async () => (await store.reports.stats({ since: 0, by: 'minute' })).map(({ name }) => name);
+    const kept = async () => (await store.reports.stats({ since: 0 })).map(({ minute }) => minute);
     await store.reports.report(reportOf('a', ...minutes));
     expect((await kept()).toSorted()).toEqual([ago(8) - 1, ago(7)]);
     await store.reports.report({ ...reportOf('a'), accepted: ['hook0001'] });

@@ -53,7 +53,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     // They may be sealed under another key, or locked: the service goes on with those that it holds.
     secrets: store.secrets.all().catch(messageOf),
     problem: problemOfCommits(store, clock),
-    hour: store.reports.stats({ since: now - HOUR_MS, by: 'minute' }),
+    hour: store.reports.stats({ since: now - HOUR_MS }),
     problems: overview.waiting > 0 ? store.queue.problems() : [],
     refusals: store.reports.refusals(),
     disk: store.size(),
@@ -70,7 +70,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     since < now - config.HANDLER_TIMEOUT_MS - DEAF_MS &&
     lives.some(({ name, state, startedAt }) => name === of && state === 'live' && startedAt <= since);
   const names = Object.keys(overview.subscribers);
-  const recent = hour.filter(({ name }) => Number(name) > present - RECENT_MS);
+  const recent = hour.filter(({ minute }) => minute > present - RECENT_MS);
   const lastAt = Math.max(0, ...found.accepted.map(({ receivedAt }) => receivedAt));
   // Repeats are in the statistics alone, and what has just come is not yet.
   const isSilent = among(hour, ACK).count === 0 && lastAt < now - HOUR_MS;
@@ -89,7 +89,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
     amiss: (await Promise.all(names.map((name) => skippedAmiss(store, name, lives)))).flat(),
     hour: figuresOf(hour),
     recent: figuresOf(recent),
-    latest: figuresOf(recent.filter(({ name }) => Number(name) >= present - MINUTE_MS)),
+    latest: figuresOf(recent.filter(({ minute }) => minute >= present - MINUTE_MS)),
     notRecordedAt: notRecordedAt(recent),
     config,
   };
@@ -176,7 +176,7 @@ const figuresOf = (sums: readonly Sum[]) => ({
 
 function notRecordedAt(minutes: readonly Sum[]): number {
   const lastWith = (results: readonly string[]) =>
-    Math.max(0, ...minutes.filter(({ result }) => results.includes(result)).map(({ name }) => Number(name)));
+    Math.max(0, ...minutes.filter(({ result }) => results.includes(result)).map(({ minute }) => minute));
   const last = lastWith(['not_recorded']);
   return last >= lastWith(ACK) ? last : 0;
 }
@@ -189,8 +189,8 @@ function notRecordedAt(minutes: readonly Sum[]): number {
 export async function series({ store, watch, clock }: Inspected) {
   await watch.report();
   const now = clock.now();
-  const minutes = await store.reports.stats({ since: now - HOUR_MS, by: 'minute' });
-  const sums = Map.groupBy(minutes, ({ name }) => Number(name));
+  const minutes = await store.reports.stats({ since: now - HOUR_MS });
+  const sums = Map.groupBy(minutes, ({ minute }) => minute);
   const present = now - (now % MINUTE_MS);
   const first = Math.min(present, ...sums.keys());
   const starts = Array.from({ length: (present - first) / MINUTE_MS + 1 }, (_, n) => first + n * MINUTE_MS);

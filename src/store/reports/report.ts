@@ -191,11 +191,8 @@ export function reportOperations(d: Dialect) {
   };
 }
 
-/** What all processes counted of one result, in one minute or of one kind. */
-export interface Sum extends Pick<Stat, 'result' | 'count' | 'ms' | 'slowest'> {
-  /** the begin of the minute, or the kind */
-  readonly name: number | string;
-}
+/** What all processes counted of one result in a minute. */
+export type Sum = Omit<Stat, 'subscriber' | 'kind'>;
 
 /** A start that has not ended, or whose lease was lost. Times are milliseconds since the epoch. */
 export interface AtWork extends Pick<StoredEvent, 'id' | 'subscriber' | 'origin' | 'kind' | 'siteId'> {
@@ -213,6 +210,9 @@ type Life = Omit<Instance, 'machine' | 'state' | 'kinds'> & { readonly kinds: st
 
 const LAST_PASS = `SELECT value FROM state WHERE subscriber = '' AND resource = 'schedule:${RECONCILE}' AND name = '${PASS}'`;
 
+const SUMS = `SELECT minute, result, CAST(sum(count) AS bigint) AS count, sum(ms) AS ms, max(slowest) AS slowest
+  FROM stats WHERE minute >= $since GROUP BY minute, result`;
+
 const REFUSALS = `SELECT reason, webhook_id, network, first_at, last_at, count, in_a_row, row_since FROM refusals
   ORDER BY last_at DESC`;
 
@@ -225,9 +225,6 @@ const AFTER_CHANNEL =
 export function reportReads(d: Dialect) {
   const lives = `SELECT name, version, seen_at - (clock_at - started_at) AS started_at, seen_at, left_at, running, kinds,
     clock_at - seen_at AS ahead_ms, ${d.now} AS now FROM instances ORDER BY name, seen_at`;
-  const sumsBy = (name: string) =>
-    `SELECT ${name} AS name, result, CAST(sum(count) AS bigint) AS count, sum(ms) AS ms, max(slowest) AS slowest
-    FROM stats WHERE minute >= $since GROUP BY ${name}, result`;
   const atWork = `SELECT instance, since, until, is_running, id, subscriber, origin, kind, site_id FROM (
     SELECT * FROM (SELECT instance, event, started_at AS since, started_at + ms AS until, 0 AS is_running FROM attempts
       WHERE outcome = 'lost' ORDER BY started_at DESC LIMIT ${MOST_LOST}) a
@@ -253,9 +250,8 @@ export function reportReads(d: Dialect) {
       return { counts, channels: await db.all<Channel>(sql, { state, after, limit }) };
     },
 
-    /** Sums of what all processes have stored since a time, by minutes or kinds. */
-    stats: (db: Db, { since, by }: { readonly since: number; readonly by: 'minute' | 'kind' }) =>
-      db.all<Sum>(sumsBy(by), { since }),
+    /** What all processes have counted since a time, by minutes. */
+    stats: (db: Db, from: { readonly since: number }) => db.all<Sum>(SUMS, from),
 
     /** The lives of processes that were seen within an hour, by name, of each the oldest first. */
     async instances(db: Db, time: { readonly now: number }): Promise<Instance[]> {
