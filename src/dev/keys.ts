@@ -67,7 +67,7 @@ export async function replayLast(
   { store, dispatcher }: Service,
   options: { readonly resetSteps?: boolean } = {},
 ): Promise<number> {
-  const { events } = await store.queue.search({ filter: {}, stretch: { limit: LOOKED_AT } });
+  const { events } = await store.queue.search({ limit: LOOKED_AT });
   const last = events.filter(isReplayable).slice(0, MOST);
   if (last.length === 0) return 0;
   const { events: replayed } = await store.queue.replay({ ids: last.map(({ id }) => id) }, options);

@@ -169,11 +169,7 @@ async function whenEnded(
   for (;;) {
     const isOver = signal.aborted || systemClock.now() >= until;
     if (isOver) await stop(); // what ends meanwhile counts
-    const { events } = await store.queue.search({
-      filter: { ids },
-      stretch: { limit: ids.length },
-      order: 'oldest',
-    });
+    const { events } = await store.queue.search({ filter: { ids }, limit: ids.length, order: 'oldest' });
     const isOpen = ({ status }: StoredEvent) => status === 'pending' || status === 'running';
     const left = isOver ? [] : events.filter(isOpen);
     onEnded(ids.length - left.length);

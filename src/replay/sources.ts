@@ -163,11 +163,7 @@ export async function* pagesOf(
 ): AsyncGenerator<readonly StoredEvent[]> {
   let after: string | undefined;
   do {
-    const { events, next } = await store.queue.search({
-      filter,
-      stretch: { after, limit: PAGE },
-      order: 'oldest',
-    });
+    const { events, next } = await store.queue.search({ filter, after, limit: PAGE, order: 'oldest' });
     if (events.length > 0) yield events;
     after = next;
   } while (after !== undefined);

@@ -59,7 +59,7 @@ test('of the ticks that a standstill or a pause held up, the last one runs, at i
   await store.queue.resume();
   await pass(3000);
   expect(ticks.slice(3)).toEqual(['08:00']);
-  const { events } = await store.queue.search({ filter: { status: 'skipped' }, stretch: { limit: 9 } });
+  const { events } = await store.queue.search({ filter: { status: 'skipped' }, limit: 9 });
   expect(events.map(({ lastError }) => lastError)).toEqual(Array(3).fill('superseded'));
 });
 
@@ -99,7 +99,7 @@ test('a tick has a time of its own to end in, and fails as any event', async () 
     new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   await start({}, {}, { schedule: { hanging: { every: '1m', timeoutMs: 500, run } } });
   await pass(MINUTE + 5000);
-  const { events } = await store.queue.search({ filter: {}, stretch: { limit: 9 } });
+  const { events } = await store.queue.search({ limit: 9 });
   expect(events).toMatchObject([{ lastError: 'the handler took longer than 500 ms' }]);
   expect(await outcomes(events[0]?.id ?? '')).toEqual(['timeout', 'timeout']);
 });

@@ -34,8 +34,7 @@ onEachEngine('what was received', (stage) => {
       await record(id, { event: id === 'd' ? 'media_updated' : 'media_available' });
     const all = await received('start');
     expect(all.media).toEqual(['a', 'b', 'c', 'd', 'e']);
-    const { receivedAt = 0, body = '' } =
-      (await store.queue.search({ filter: {}, stretch: { limit: 1 } })).events[0] ?? {};
+    const { receivedAt = 0, body = '' } = (await store.queue.search({ limit: 1 })).events[0] ?? {};
     const line = { v: 1, body, received_at: iso(receivedAt), webhook_id: 'webhook-1', cursor: all.cursor };
     expect(all.list.at(-1)).toEqual(line);
     expect((await received(all.list[1]?.cursor ?? '')).media).toEqual(['c', 'd', 'e']);
@@ -50,8 +49,7 @@ onEachEngine('what was received', (stage) => {
   test('is waited for, by several at once, and begins now or with what was received since a time', async () => {
     const { record, received, store, raw } = await reading(stage);
     await record('old');
-    const [{ receivedAt = 0 } = {}] = (await store.queue.search({ filter: {}, stretch: { limit: 1 } }))
-      .events;
+    const [{ receivedAt = 0 } = {}] = (await store.queue.search({ limit: 1 })).events;
     const wait = '&wait=20&kind=media_created';
     const { cursor } = await received('now');
     const waiting = Array.from({ length: 3 }, () => received(cursor, wait));

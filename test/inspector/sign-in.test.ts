@@ -92,9 +92,7 @@ describe('the token that reads', () => {
     await inspected.deliver(notification({ media_id: 'forged' }), 'another-secret');
     await inspected.settled();
     const [cookie, full] = [await session(READS), await session()];
-    const { id } = present(
-      (await inspected.service.store.queue.search({ filter: {}, stretch: { limit: 1 } })).events[0],
-    );
+    const { id } = present((await inspected.service.store.queue.search({ limit: 1 })).events[0]);
     const [pages, others] = [
       `/ /events /events/${id} /problems /refused /events/replay /events/dismiss`.split(' '),
       '/channels /webhooks /metrics /api/stats /api/received?after=start'.split(' '),

@@ -33,7 +33,7 @@ function passOver(
 
 const namesOf = async ({ queue }: EventStore) => {
   const filter = { origins: ['reconciled'] as const };
-  const { events } = await queue.search({ filter, stretch: { limit: 1000 }, order: 'oldest' });
+  const { events } = await queue.search({ filter, limit: 1000, order: 'oldest' });
   return events.map(({ resource }) => resource.replace('media:', ''));
 };
 
@@ -123,8 +123,7 @@ onEachEngine('a pass', (stage) => {
   test('has the first notification of its kind and media name what it recorded, and no other', async () => {
     const { store } = stage;
     await passOver(stage, listed([lost('one'), lost('two')]));
-    const [event] = (await store.queue.search({ filter: { resource: 'media:one' }, stretch: { limit: 1 } }))
-      .events;
+    const [event] = (await store.queue.search({ filter: { resource: 'media:one' }, limit: 1 })).events;
     const repeats = async (more: Partial<VerifiedNotification>, origin?: 'import') => {
       const one = notified('media:one', 5, more);
       await store.queue.record({ ...one, ...(origin && { origin }) });

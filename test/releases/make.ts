@@ -41,7 +41,7 @@ async function fill(database: TestDatabase): Promise<void> {
   /** Waits until an event of a resource has a status, or an origin. */
   const reached = (resource: string, what: string) =>
     eventually(`${resource} ${what}`, async () => {
-      const found = await store.queue.search({ filter: { resource, subscriber: '' }, stretch: { limit: 9 } });
+      const found = await store.queue.search({ filter: { resource, subscriber: '' }, limit: 9 });
       return found.events.some(({ status, origin }) => status === what || origin === what);
     });
   const runsIn = (name: string) =>

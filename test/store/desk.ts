@@ -57,8 +57,7 @@ export const SEARCH = { subscriber: 'search' };
 /** Has a subscriber's events made. @returns the ids of the notifications that it has events of, in the order in which these were made */
 export async function given(store: EventStore, subscriber = 'search'): Promise<readonly string[]> {
   while ((await store.queue.wake({ subscriber })).length > 0);
-  const stretch = { limit: 5000 };
-  const { events } = await store.queue.search({ filter: { subscriber }, stretch, order: 'oldest' });
+  const { events } = await store.queue.search({ filter: { subscriber }, limit: 5000, order: 'oldest' });
   return events.map(({ id }) => id.replace(`@${subscriber}`, ''));
 }
 

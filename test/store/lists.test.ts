@@ -4,9 +4,9 @@ import type {
   EventFilter,
   EventStore,
   Report,
+  Search,
   Stat,
   Status,
-  Stretch,
   VerifiedNotification,
 } from '../../src/store/event-store.ts';
 import { runs } from '../support/sizes.ts';
@@ -91,14 +91,14 @@ const filters = (all: () => readonly Listed[]): fc.Arbitrary<EventFilter> =>
   });
 
 async function pages(
-  search: (filter: EventFilter, stretch: Stretch) => ReturnType<EventStore['queue']['search']>,
+  search: (search: Search) => ReturnType<EventStore['queue']['search']>,
   filter: EventFilter,
   extent: { readonly limit: number; readonly reach: number },
 ): Promise<string[]> {
   const ids: string[] = [];
   let after: string | undefined;
   do {
-    const { events, next } = await search(filter, { ...extent, after });
+    const { events, next } = await search({ filter, ...extent, after });
     expect(events.length).toBeLessThanOrEqual(extent.limit);
     ids.push(...events.map(({ id }) => id));
     after = next;
@@ -110,11 +110,11 @@ onEachEngine('lists', (stage) => {
   test('show and count what stands on one side of a place, however much came on the other', async () => {
     const { store } = stage;
     await recorded(store, ...Array.from({ length: 6 }, (_, n) => notified(`media:${n}`)));
-    const { events } = await store.queue.search({ filter: {}, stretch: { limit: 6 } });
+    const { events } = await store.queue.search({ limit: 6 });
     const upTo = events[3]?.seq ?? 0;
-    const stretch = { limit: 2, reach: 2, upTo };
-    expect((await store.queue.search({ filter: {}, stretch })).events).toEqual(events.slice(3, 5));
-    expect((await store.queue.search({ filter: { status: 'pending' }, stretch })).events).toEqual(
+    const some = { limit: 2, reach: 2, upTo };
+    expect((await store.queue.search(some)).events).toEqual(events.slice(3, 5));
+    expect((await store.queue.search({ filter: { status: 'pending' }, ...some })).events).toEqual(
       events.slice(3, 5),
     );
     expect(await store.queue.tally({ newerThan: upTo })).toMatchObject({ events: 3 });
@@ -130,16 +130,10 @@ onEachEngine('lists', (stage) => {
       extents,
       async (filter, extent) => {
         const ids = expected(all, filter);
-        expect(
-          await pages(
-            (by, stretch) => store.queue.search({ filter: by, stretch, order: 'oldest' }),
-            filter,
-            extent,
-          ),
-        ).toEqual(ids);
-        expect(
-          await pages((by, stretch) => store.queue.search({ filter: by, stretch }), filter, extent),
-        ).toEqual(ids.toReversed());
+        expect(await pages((by) => store.queue.search({ ...by, order: 'oldest' }), filter, extent)).toEqual(
+          ids,
+        );
+        expect(await pages(store.queue.search, filter, extent)).toEqual(ids.toReversed());
         expect(await store.queue.count(filter)).toBe(ids.length);
       },
     );

@@ -152,7 +152,7 @@ const command = (text: string, run: (model: Model, real: Real) => Promise<void>)
 });
 
 async function compare(model: Model, { store }: Real): Promise<void> {
-  const { events } = await store.queue.search({ filter: {}, stretch: { limit: 1000 } });
+  const { events } = await store.queue.search({ limit: 1000 });
   const told = (one: Pick<Event, 'id' | 'attempts' | 'replays' | 'deliveries'>) =>
     [one.id, one.attempts, one.replays, one.deliveries] as const;
   const found = events.map((one) => {
@@ -242,7 +242,7 @@ const wake = command('wake', async (model, { store }) => {
 const comeDue = command('reminders come due', async (model, { store }) => {
   const due = [...model.reminders].filter(([, { dueAt }]) => dueAt <= model.now);
   expect((await store.queue.comeDue({})).sort()).toEqual(due.map(([, { resource }]) => resource).sort());
-  const { events } = await store.queue.search({ filter: {}, stretch: { limit: due.length || 1 } });
+  const { events } = await store.queue.search({ limit: due.length || 1 });
   const came = due.length > 0 ? events.toReversed() : [];
   for (const { id, resource, eventTime, body = '' } of came) {
     const { name } = JSON.parse(body);

@@ -232,7 +232,7 @@ onEachEngine('an event that waits', (stage) => {
     // As where it was looked up before it failed.
     expect((await store.queue.reset({ ...held, still: 'asked' })).ids).toEqual([]);
     expect((await store.queue.reset({ ...held, still: 'failed' })).ids).toHaveLength(1);
-    const { events } = await store.queue.search({ filter: {}, stretch: { limit: 10 } });
+    const { events } = await store.queue.search({ limit: 10 });
     expect(Object.fromEntries(events.map(({ resource, waiting }) => [resource, waiting]))).toEqual({
       'media:asked': 'asked',
       'media:failed': 'failed',

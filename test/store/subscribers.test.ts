@@ -117,7 +117,7 @@ onEachEngine('fan out', (stage) => {
       [1, 2, 0].map((at) => `${list[at]?.id}@search`),
     );
     // What a replay holds is not the start's.
-    const [own] = (await store.queue.search({ filter: SEARCH, stretch: { limit: 1 } })).events;
+    const [own] = (await store.queue.search({ filter: SEARCH, limit: 1 })).events;
     const reset = { ...SEARCH, events: [present(own)], still: undefined, resetSteps: false };
     await store.queue.reset({ ...reset, heldBy: held.heldBy });
     expect(await store.queue.startSubscriber('search', 0)).toMatchObject({ events: 0 });

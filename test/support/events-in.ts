@@ -9,10 +9,7 @@ export async function eventsIn(
   const found: StoredEvent[] = [];
   let after: string | undefined;
   do {
-    const { events, next } = await store.queue.search({
-      filter,
-      stretch: { after, limit: limit - found.length },
-    });
+    const { events, next } = await store.queue.search({ filter, after, limit: limit - found.length });
     found.push(...events);
     after = next;
   } while (after !== undefined && found.length < limit);

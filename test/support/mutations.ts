@@ -763,7 +763,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'subscribers: a removal ends all that is pending, whatever acks are under way': {
     change: [
-      'const [newest] = (await reader.search({ filter: {}, stretch: { limit: 1, reach: 1 } })).events;',
+      'const [newest] = (await reader.search({ limit: 1, reach: 1 })).events;',
       'const newest = { seq: await reader.lastSeq() };',
     ],
     noticedBy: 'test/store/interleavings.test.ts: is undone whole',

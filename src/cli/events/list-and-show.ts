@@ -31,7 +31,7 @@ async function list({ limit, before, json, ...flags }: Flags, command: Command):
     let after = before;
     // One stretch of a search may find few: it looks at some thousand events.
     do {
-      const page = await store.queue.search({ filter, stretch: { after, limit: limit + 1 - found.length } });
+      const page = await store.queue.search({ filter, after, limit: limit + 1 - found.length });
       found.push(...page.events);
       after = page.next;
     } while (after !== undefined && found.length <= limit);

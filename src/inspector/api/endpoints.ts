@@ -69,7 +69,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       limit: z.coerce.number().int().min(1).max(500).default(50),
     }),
     run: (inspected, { before, limit, ...filters }) =>
-      events(inspected, filterIn(filters), { after: before, limit }),
+      events(inspected, { filter: filterIn(filters), after: before, limit }),
   }),
   endpoint('post', '/events/replay', {
     summary: `Replays all matching events: resets them to pending, and their handlers run again. ${BULK}`,

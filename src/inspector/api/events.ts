@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { systemClock } from '../../base/clock.ts';
 import { MOMENTS, momentOf } from '../../base/duration.ts';
 import { groupNames, kindsMeant } from '../../notification/kinds.ts';
-import type { EventFilter, Stretch } from '../../store/event-store.ts';
+import type { EventFilter, Search } from '../../store/event-store.ts';
 import { eventJson, wholeEventJson } from '../../store/queue/lists/event-json.ts';
 import { EVENT_ID, RESOURCE, STATUSES, WAITING } from '../../store/stored.ts';
 import { RefusedError } from '../guard/refuse.ts';
@@ -62,8 +62,8 @@ export function filterIn(given: Filters): EventFilter {
 }
 
 /** `next` is the `before` of the next page. A search that finds less than `limit` events may not have looked at all events yet. */
-export async function events({ store }: Inspected, filter: EventFilter, stretch: Stretch) {
-  const found = await store.queue.search({ filter, stretch });
+export async function events({ store }: Pick<Inspected, 'store'>, search: Search) {
+  const found = await store.queue.search(search);
   return { events: found.events.map(eventJson), next: found.next ?? null };
 }
 
@@ -75,10 +75,10 @@ export async function event({ store }: Inspected, { id }: { readonly id: string 
   const found = await wholeEventJson(store, id);
   if (!found) throw new RefusedError(404, 'there is no such event');
   const { resource, subscriber } = found;
-  const stretch = { after: id, reach: NEIGHBOURS, limit: NEIGHBOURS };
-  const beside = async (order: 'newest' | 'oldest') =>
-    (await store.queue.search({ filter: { resource, subscriber }, stretch, order })).events.map(eventJson);
-  const around = [...(await beside('oldest')).toReversed(), found, ...(await beside('newest'))];
+  const beside = { filter: { resource, subscriber }, after: id, reach: NEIGHBOURS, limit: NEIGHBOURS };
+  const { events: newer } = await events({ store }, { ...beside, order: 'oldest' });
+  const { events: older } = await events({ store }, beside);
+  const around = [...newer.toReversed(), found, ...older];
   const timeline = around.map((one) => {
     const { id, kind, event_time, handled_at, status } = one;
     return { id, kind, event_time, handled_at, status };

@@ -27,7 +27,7 @@ export const receivedQuery = z.object({
 const EVERY_MS = 1000;
 
 const newestUpTo = async ({ queue }: EventStore, upTo: number): Promise<Receipt | undefined> =>
-  (await queue.search({ filter: {}, stretch: { limit: 1, reach: 1, upTo } })).events[0];
+  (await queue.search({ limit: 1, reach: 1, upTo })).events[0];
 
 /** The place of the last event before what `after` means. @throws RefusedError 410 if a cursor is not of this database */
 async function receiptOf(store: EventStore, after: string | number): Promise<Receipt> {

@@ -45,7 +45,7 @@ export async function lookAt({ store, watch, clock, config }: Sources) {
   const instance = watch ? config.INSTANCE_NAME : null;
   const [overview] = await Promise.all([store.reports.overview(), watch?.report()]);
   const { newest, problems, hour, all, ...found } = await resolved({
-    newest: store.queue.search({ filter: { subscriber: '', origins: TOLD }, stretch: NEWEST }),
+    newest: store.queue.search({ filter: { subscriber: '', origins: TOLD }, ...NEWEST }),
     subscribers: store.queue.subscribers(),
     ticking: scheduleList({ store }),
     accepted: store.reports.newestOfWebhooks(),
@@ -262,7 +262,7 @@ async function skippedAmiss(store: EventStore, subscriber: string, all: readonly
   if (kinds.length === 0) return [];
   const kind = kinds.includes('unknown') ? undefined : kinds; // no list has those
   const filter = { subscriber, status: 'skipped', error: 'no handler for *', kind } as const;
-  const searched = await store.queue.search({ filter, stretch: SEARCHED });
+  const searched = await store.queue.search({ filter, ...SEARCHED });
   const events = searched.events.filter(({ handledAt = 0, ...event }) => {
     const lived = ({ startedAt, seenAt }: Instance) =>
       startedAt + HEARD_MS < handledAt && handledAt < seenAt + HEARD_MS;

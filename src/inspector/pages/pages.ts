@@ -68,7 +68,7 @@ async function listed(inspected: Inspected, query: object) {
   const filter = filterIn(filters);
   const upTo = upto ?? (await store.queue.lastSeq());
   const [list, matching, fresh] = await Promise.all([
-    events(inspected, filter, { after: before, limit: LIMIT, upTo }),
+    events(inspected, { filter, after: before, limit: LIMIT, upTo }),
     store.queue.tally(filter, 1),
     store.queue.tally({ ...filter, newerThan: upTo }, 1),
   ]);

@@ -99,12 +99,12 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
   async function* matching(filter: EventFilter, subscribers: readonly string[]) {
     // Not the last safe place: an ack under way may hold it back behind events that are there.
-    const [newest] = (await reader.search({ filter: {}, stretch: { limit: 1, reach: 1 } })).events;
+    const [newest] = (await reader.search({ limit: 1, reach: 1 })).events;
     const still = filter.waiting ?? filter.status;
     for (const subscriber of filter.subscriber === undefined ? subscribers : [filter.subscriber]) {
       const own = { ...filter, subscriber };
       const page = (after: string | undefined) =>
-        reader.search({ filter: own, stretch: { after, limit: WAVE, upTo: newest?.seq }, order: 'oldest' });
+        reader.search({ filter: own, order: 'oldest', after, limit: WAVE, upTo: newest?.seq });
       for await (const { events } of stepsFrom(undefined, page))
         if (events.length > 0)
           yield { subscriber, still, events: events.map(({ seq, resource }) => ({ seq, resource })) };

@@ -48,7 +48,7 @@ export const reminderReads = ({ search }: ReturnType<typeof searchReads>) => ({
   async schedules(db: Db): Promise<StoredSchedule[]> {
     const all: StoredSchedule[] = [];
     for (const { resource, ...one } of await db.all<Lane & StoredSchedule>(schedules)) {
-      const newest = { filter: { subscriber: '', resource }, stretch: { limit: 1, reach: 1 } };
+      const newest = { filter: { subscriber: '', resource }, limit: 1, reach: 1 };
       const { events } = await search(db, newest);
       all.push({ ...one, name: resource.replace('schedule:', ''), last: events[0] });
     }

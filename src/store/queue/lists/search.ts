@@ -5,7 +5,7 @@ import { IS_OWN, READY } from '../../schema.ts';
 import { type EventId, erasedName, type StoredEvent, subscriberOf } from '../../stored.ts';
 import type { Lane } from '../lanes.ts';
 import { PLACES } from '../record.ts';
-import type { EventFilter, Expected, Receipt, Received, Stretch, Subscriber } from './types.ts';
+import type { EventFilter, Expected, Receipt, Received, Search, Subscriber } from './types.ts';
 
 /** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
 export const INDEXED = [
@@ -53,13 +53,6 @@ export async function eventsBy(db: Db, query: string, params: object): Promise<S
  */
 const REACH = 20_000;
 
-export interface Search {
-  readonly filter: EventFilter;
-  readonly stretch: Stretch;
-  /** by event time where the filter has a resource, else as received; newest first without it */
-  readonly order?: 'newest' | 'oldest' | undefined;
-}
-
 /** All whose events are there, those that were removed too: '' for the handlers without a name first. */
 export const subscriberNames = async (db: Db): Promise<string[]> => {
   const rows = await db.all<{ name: string }>('SELECT name FROM subscribers ORDER BY name');
@@ -93,11 +86,11 @@ export function searchReads(d: Dialect) {
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
   /** Where the event after which it begins is not there, it finds nothing. */
-  const planOf = async (db: Db, { filter, order = 'newest', stretch }: Search) => {
+  const planOf = async (db: Db, { filter = {}, order = 'newest', after, limit, ...extent }: Search) => {
     const [direction, beyond] = order === 'newest' ? (['DESC', '<'] as const) : (['ASC', '>'] as const);
-    const { reach = REACH, upTo = Number.MAX_SAFE_INTEGER, after } = stretch;
+    const { reach = REACH, upTo = Number.MAX_SAFE_INTEGER } = extent;
     const { ids, resource, status, waiting, subscriber, newerThan } = filter;
-    const params: Record<string, Value> = { reach, upTo, after };
+    const params: Record<string, Value> = { reach, upTo, after, limit };
     const conditions = conditionsOf(d, filter, params);
     const keys = resource === undefined ? ['seq'] : ['event_time', 'seq'];
     const by = (table = '') => keys.map((key) => `${table}${key} ${direction}`).join(', ');
@@ -152,15 +145,14 @@ export function searchReads(d: Dialect) {
     /** The events of one stretch, and the `after` of the next one (`next`): undefined if everything was searched. */
     async search(db: Db, search: Search) {
       const plan = await planOf(db, search);
-      const { limit } = search.stretch;
       const sql = `${plan.matching(COLUMNS)} ORDER BY ${plan.order} LIMIT $limit`;
-      const events = await eventsBy(db, sql, { ...plan.params, limit });
-      return { events, next: events.length === limit ? events.at(-1)?.id : await plan.end() };
+      const events = await eventsBy(db, sql, plan.params);
+      return { events, next: events.length === search.limit ? events.at(-1)?.id : await plan.end() };
     },
 
     /** How many events of one stretch match, newest first, and what verbs would make of them: what is neither replayable nor under way is pruned. */
     async tallied(db: Db, { filter, after }: { filter: EventFilter; after: string | undefined }) {
-      const plan = await planOf(db, { filter, stretch: { after, limit: 0 } });
+      const plan = await planOf(db, { filter, after, limit: 0 });
       return { ...(await one<Tally>(db, plan.matching(tally), plan.params)), next: await plan.end() };
     },
 
@@ -205,7 +197,7 @@ export function searchReads(d: Dialect) {
 
 type Tally = Readonly<Record<'events' | 'replayable' | 'underWay' | 'dismissible', number>>;
 
-type ReceivedQuery = Pick<Search, 'filter'> & Readonly<Record<'after' | 'limit' | 'upTo', number>>;
+type ReceivedQuery = { readonly filter: EventFilter } & Readonly<Record<'after' | 'limit' | 'upTo', number>>;
 
 /** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {

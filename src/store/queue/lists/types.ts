@@ -31,9 +31,12 @@ export interface EventFilter {
 /** What should have come: an event of this kind and resource, with this event time or a newer one, milliseconds since the epoch. */
 export type Expected = Pick<StoredEvent, 'kind' | 'resource' | 'eventTime'>;
 
-/** The extent of one search. Its cost depends on its reach, not on the number of events. */
-export interface Stretch {
-  /** only events after this one in the order of the search */
+/** A stretch of the events that match. Its cost depends on its reach, not on the number of events. */
+export interface Search {
+  readonly filter?: EventFilter;
+  /** by event time where the filter has a resource, else as received; newest first without it */
+  readonly order?: 'newest' | 'oldest' | undefined;
+  /** only events after this one in that order */
   readonly after?: string | undefined;
   /** the most events to search through */
   readonly reach?: number | undefined;
