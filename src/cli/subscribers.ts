@@ -85,7 +85,7 @@ async function start(subscriber: string, { since, json }: StartFlags, command: C
       const starting = change(store, command, () =>
         queue.startSubscriber(subscriber, since, { onStep, signal }),
       );
-      const { events, pruned } = await starting.finally(making[Symbol.dispose]);
+      const { events, left: pruned } = await starting.finally(making[Symbol.dispose]);
       const text = `${plural(events, 'event')} made for ${subscriber}`;
       await printResult(json, { subscriber, events, pruned }, text);
       if (pruned > 0) say(`left out, as retention has removed their bodies: ${plural(pruned, 'event')}`);

@@ -98,7 +98,7 @@ onEachEngine('erasing', (stage) => {
     const looked = { kind, resource, eventTime };
     const list = [looked, { ...looked, eventTime: eventTime + 1 }];
     expect(await store.queue.missing({ list })).toEqual([{ at: 1 }]);
-    expect(await store.queue.replay({})).toEqual({ events: 0, running: 0 });
+    expect(await store.queue.replay({})).toEqual({ events: 0, left: 0 });
     expect([await given(store), await polled(store)]).toEqual([[], []]);
     expect(await store.queue.startSubscriber('search', 0)).toMatchObject({ events: 0 });
     await recorded(store, notified(PRIVATE, 1));

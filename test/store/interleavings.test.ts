@@ -161,14 +161,14 @@ onPostgres('two transactions', (stage) => {
     const reset = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) => store.queue.replay({}));
     await b.store.queue.wake();
     const claim = await claimedOne(b.store, 'media:one');
-    expect(await reset()).toEqual({ events: 0, running: 1 });
+    expect(await reset()).toEqual({ events: 0, left: 1 });
     await b.store.queue.settle(claim, HANDLED);
     const again = await a.upTo(/^SELECT .* FROM lanes WHERE resource/s, (store) =>
       store.queue.replay({ status: 'handled' }),
     );
     await b.store.queue.replay({});
     await b.store.queue.settle(await claimedOne(b.store, 'media:one'), { ...HANDLED, status: 'skipped' });
-    expect(await again()).toEqual({ events: 0, running: 0 });
+    expect(await again()).toEqual({ events: 0, left: 0 });
     const empty = await a.upTo(/^UPDATE events SET body/, (store) =>
       store.queue.prune({ before: Date.now() * 2, limit: 10 }),
     );
@@ -377,11 +377,11 @@ onPostgres('fan out', (stage) => {
     const make = await a.upTo(MAKE, (store) => store.queue.wake(SEARCH));
     const starting = await b.waits((store) => store.queue.startSubscriber('search', 0));
     await make();
-    expect(await starting.result).toEqual({ events: 0, pruned: 0 });
+    expect(await starting.result).toEqual({ events: 0, left: 0 });
     list.push(...(await recorded(stage.store, notified('media:a', 5))));
     const start = await b.upTo(MAKE, (store) => store.queue.startSubscriber('search', 0));
     expect(await a.store.queue.wake(SEARCH)).toEqual([]);
-    expect(await start()).toEqual({ events: 1, pruned: 0 });
+    expect(await start()).toEqual({ events: 1, left: 0 });
     expect(await given(a.store)).toEqual(idsOf(list));
   });
 

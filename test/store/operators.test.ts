@@ -32,7 +32,7 @@ onEachEngine('dismissing', (stage) => {
     const counts: number[] = [];
     const onStep = (ids: readonly string[]) => void counts.push(ids.length);
     expect(await store.queue.tally({})).toMatchObject({ events: 5, dismissible: 3 });
-    expect(await store.queue.dismiss({}, 'not needed', { onStep })).toEqual({ events: 3, running: 1 });
+    expect(await store.queue.dismiss({}, 'not needed', { onStep })).toEqual({ events: 3, left: 1 });
     expect(counts.reduce((sum, one) => sum + one)).toBe(3);
     for (const one of [ready, waits, died])
       expect(await store.queue.event({ id: one?.id ?? '' })).toMatchObject({
@@ -40,7 +40,7 @@ onEachEngine('dismissing', (stage) => {
         lastError: 'not needed',
         nextAttemptAt: undefined,
       });
-    expect(await store.queue.dismiss({ status: 'handled' }, 'no')).toEqual({ events: 0, running: 0 });
+    expect(await store.queue.dismiss({ status: 'handled' }, 'no')).toEqual({ events: 0, left: 0 });
     expect(await statusOf(store, done?.id ?? '')).toBe('handled');
     expect(await store.queue.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
     expect(await statusOf(store, runs?.id ?? '')).toBe('handled');

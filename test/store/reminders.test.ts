@@ -112,7 +112,7 @@ onEachEngine('reminders', (stage) => {
     for (const claim of own) await store.queue.settle(claim, { ...HANDLED, startedAt: clock.now() });
     expect(await given(store)).toEqual([told.id]);
     await stage.sql("DELETE FROM events WHERE subscriber = 'search'");
-    expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 1, pruned: 0 });
+    expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 1, left: 0 });
     const read = (await Array.fromAsync(store.queue.received({}))).flat();
     expect(read.map(({ id }) => id)).toEqual([told.id]);
     const replayed = async (filter: EventFilter) => (await store.queue.replay(toReplay(filter))).events;

@@ -95,14 +95,14 @@ onEachEngine('fan out', (stage) => {
       steps.push(ids.length);
       expect(await polled(store, SEARCH)).toEqual([]);
     };
-    expect(await store.queue.startSubscriber('search', NOON, { onStep })).toEqual({ events: 599, pruned: 1 });
+    expect(await store.queue.startSubscriber('search', NOON, { onStep })).toEqual({ events: 599, left: 1 });
     expect(steps).toHaveLength(2);
     const ran = await inTurn(store);
     expect(new Set(idsOf(ran))).toEqual(
       new Set(past.filter(({ id }) => id !== gone[0]).map(({ id }) => `${id}@search`)),
     );
     expect(ran.filter(({ late }) => late)).toEqual([]);
-    expect(await store.queue.startSubscriber('search', NOON)).toEqual({ events: 0, pruned: 1 });
+    expect(await store.queue.startSubscriber('search', NOON)).toEqual({ events: 0, left: 1 });
   });
 
   test('a start with the past that a crash cut off is finished by the next one in order, or released an hour later', async () => {
@@ -112,7 +112,7 @@ onEachEngine('fan out', (stage) => {
     await subscribed(store, 'search');
     const held = { ...SEARCH, events: [present(late)], heldBy: clock.now() + 3_600_000 };
     await store.queue.makeHeld(held);
-    expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 3, pruned: 0 });
+    expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 3, left: 0 });
     expect((await inTurn(store)).map(({ id }) => id)).toEqual(
       [1, 2, 0].map((at) => `${list[at]?.id}@search`),
     );
@@ -258,9 +258,9 @@ onEachEngine('verbs', (stage) => {
     const statuses = async () => (await store.queue.siblings(one)).map(({ status }) => status);
     const expected = (status: string) => left.map((before) => before || status);
     const meant = left.filter((before) => before === '').length;
-    expect(await store.queue.replay({ subscriber })).toEqual({ events: meant, running: 0 });
+    expect(await store.queue.replay({ subscriber })).toEqual({ events: meant, left: 0 });
     expect(await statuses()).toEqual(expected('pending'));
-    expect(await store.queue.dismiss({ subscriber }, 'no')).toEqual({ events: meant, running: 0 });
+    expect(await store.queue.dismiss({ subscriber }, 'no')).toEqual({ events: meant, left: 0 });
     expect(await statuses()).toEqual(expected('dismissed'));
   });
 
@@ -282,7 +282,7 @@ onEachEngine('verbs', (stage) => {
     expect(await store.queue.settle(claim, HANDLED)).toMatchObject({ isHeld: true });
     await recorded(store, notified());
     expect(await given(store)).toHaveLength(3);
-    expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 0, pruned: 0 });
+    expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 0, left: 0 });
     await store.queue.subscribe({ ...SEARCH, kinds: ['media_updated'] });
     const [, last] = await recorded(store, notified(), notified('media:two', 0, { kind: 'media_updated' }));
     expect(await given(store)).toEqual(idsOf([runs, ...list, present(last)]));

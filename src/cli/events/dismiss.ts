@@ -35,7 +35,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
       stage.show(soFar, undefined);
     };
     const dismissing = change(store, command, () => store.queue.dismiss(filter, reason, { onStep }));
-    const { events: dismissed, running } = await dismissing.finally(stage[Symbol.dispose]);
+    const { events: dismissed, left: running } = await dismissing.finally(stage[Symbol.dispose]);
     await printResult(json, { dismissed, running }, `${plural(dismissed, 'event')} dismissed`);
     if (running > 0) say(`${plural(running, 'more is', 'more are')} left out, as handlers run them`);
   });

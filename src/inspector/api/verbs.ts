@@ -21,7 +21,7 @@ export interface Change {
   readonly reset_steps?: boolean | undefined;
 }
 
-/** Replays or dismisses what matches. @returns how many events it changed, and how many it left out as handlers run them */
+/** Replays or dismisses what matches. @returns how many events it changed, and how many it left, as handlers run them */
 function change({ store, wake }: AdminNeeds, filter: EventFilter, wanted: Change, options: BulkOptions = {}) {
   const { verb, by, reason = '', reset_steps: resetSteps } = wanted;
   const replay = () => store.queue.replay(filter, { ...options, resetSteps, onReady: wake });
@@ -87,8 +87,8 @@ export function bulkVerbsOf(parts: AdminNeeds) {
       progress.events += ids.length;
     };
     try {
-      const { running } = await change(parts, filter, wanted, { signal, onStep });
-      progress.running = running;
+      const { left } = await change(parts, filter, wanted, { signal, onStep });
+      progress.running = left;
       if (signal.aborted) progress.problem = 'the service was stopped';
     } catch (error) {
       progress.problem = messageOf(error);

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine, gathered, type StoreOptions } from '../engine.ts';
-import type { BulkOptions, Claim, EventId, ReplayOptions, Settlement } from '../stored.ts';
+import type { BulkOptions, Claim, EventId, ReplayOptions, Settlement, Status } from '../stored.ts';
 import { claimOperations } from './claim.ts';
 import { eraseOperations } from './erase.ts';
 import { fanOutOperations } from './fan-out.ts';
@@ -96,22 +96,24 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     gathered((list: readonly Settling[]) => calls.settle({ list, subscriber }));
   let tellRecorded = (): void => {};
 
-  /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
-  async function* matching(filter: EventFilter, subscribers: readonly string[]) {
+  /** The events that match and are there now, of one status and subscriber after the other, each oldest first, 500 at a time. */
+  async function* matching(filter: EventFilter, subscribers: readonly string[], statuses = [filter.status]) {
     // Not the last safe place: an ack under way may hold it back behind events that are there.
     const [newest] = (await reader.search({ limit: 1, reach: 1 })).events;
-    const still = filter.waiting ?? filter.status;
-    for (const subscriber of filter.subscriber === undefined ? subscribers : [filter.subscriber]) {
-      const own = { ...filter, subscriber };
-      const page = (after: string | undefined) =>
-        reader.search({ filter: own, order: 'oldest', after, limit: WAVE, upTo: newest?.seq });
-      for await (const { events } of stepsFrom(undefined, page))
-        if (events.length > 0)
-          yield { subscriber, still, events: events.map(({ seq, resource }) => ({ seq, resource })) };
-    }
+    const whose = filter.subscriber === undefined ? subscribers : [filter.subscriber];
+    for (const status of statuses)
+      for (const subscriber of whose) {
+        const own = { ...filter, status, subscriber };
+        const still = filter.waiting ?? status;
+        const page = (after: string | undefined) =>
+          reader.search({ filter: own, order: 'oldest', after, limit: WAVE, upTo: newest?.seq });
+        for await (const { events } of stepsFrom(undefined, page))
+          if (events.length > 0)
+            yield { subscriber, still, events: events.map(({ seq, resource }) => ({ seq, resource })) };
+      }
   }
 
-  /** Does work in steps. @returns how many events they changed, and how many of their kind they left */
+  /** Does work in steps. @returns how many events they changed, and how many they left */
   const inSteps = async (
     found: AsyncIterable<Chosen>,
     { onStep, signal }: BulkOptions,
@@ -149,18 +151,12 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   /**
    * Ends pending and dead events for good, as a person says; a replay takes them up again. Running events are left out.
    * @param reason it becomes their error, as lists show it
-   * @returns how many it changed, and how many matched that a handler runs
+   * @returns how many it changed, and how many it left, as a handler runs them
    */
   const dismiss = async (filter: EventFilter, reason: string, options: BulkOptions = {}) => {
-    const names = await reader.subscriberNames();
-    let events = 0;
-    for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
-      const found = matching({ ...filter, status }, names);
-      const step = await inSteps(found, options, (chosen) => calls.dismiss({ ...chosen, reason }));
-      events += step.events;
-    }
-    const isMeant = filter.status === undefined || filter.status === 'running';
-    return { events, running: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
+    const statuses: Status[] = filter.status ? [filter.status] : ['running', 'dead', 'pending'];
+    const found = matching(filter, await reader.subscriberNames(), statuses);
+    return inSteps(found, options, (chosen) => calls.dismiss({ ...chosen, reason }));
   };
 
   return {
@@ -203,25 +199,17 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
     /**
      * Resets handled, skipped, dead, dismissed and waiting events to `pending`, as if they had never run, but for `replays` and the results
      * of their steps; pruned events stay. None of them runs before all are reset, so that none is late because of a newer event that also
-     * runs again. They run by event time. @returns how many it reset, and how many matched that a handler runs
+     * runs again. They run by event time. @returns how many it reset, and how many it left, as a handler runs them
      */
-    async replay(filter: EventFilter, options: ReplayOptions = {}) {
-      const { resetSteps = false } = options;
-      const { events, left } = await whileHeld(filter, options, (held) =>
-        calls.reset({ ...held, resetSteps }),
-      );
-      return { events, running: left };
-    },
+    replay: (filter: EventFilter, options: ReplayOptions = {}) =>
+      whileHeld(filter, options, (held) => calls.reset({ ...held, resetSteps: options.resetSteps })),
 
     /**
      * Makes events of the past for a subscriber: of those that happened since a time, what it has not yet. They run by event time.
-     * @returns how many, and how many could not be made, as retention has removed their bodies
+     * @returns how many it made, and how many it left, as retention has removed their bodies
      */
-    async startSubscriber(subscriber: string, since: number, options: ReplayOptions = {}) {
-      const make = (held: Chosen & Held) => calls.makeHeld({ ...held, subscriber });
-      const { events, left } = await whileHeld({ subscriber: '', since }, options, make);
-      return { events, pruned: left };
-    },
+    startSubscriber: (subscriber: string, since: number, options: ReplayOptions = {}) =>
+      whileHeld({ subscriber: '', since }, options, (held) => calls.makeHeld({ ...held, subscriber })),
 
     /** Removes a subscriber, and dismisses its pending events. @returns how many; undefined if it was not there */
     async removeSubscriber(subscriber: string): Promise<number | undefined> {

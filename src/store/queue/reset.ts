@@ -1,6 +1,6 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { READY } from '../schema.ts';
-import type { Of, Status, StoredEvent } from '../stored.ts';
+import type { Of, ReplayOptions, Status, StoredEvent } from '../stored.ts';
 import { inOrder, type LeasedLane, lastOfEach, lockLanes } from './lanes.ts';
 
 /** A step of a verb for many events of one subscriber. */
@@ -52,7 +52,7 @@ export function resetOperations(d: Dialect) {
      * Resets events to pending, and holds them: if they were ready at once, one could run while a newer event of its resource still
      * counts as handled, although the replay resets that one next. Ready events stay as they are, and what a lane runs is left out.
      */
-    async reset(db: Db, { events, still, heldBy, ...how }: Chosen & Held & { resetSteps: boolean }) {
+    async reset(db: Db, { events, still, heldBy, ...how }: Resetting) {
       const idle = await lockIdle(db, events, how);
       const done = await db.each<Pick<StoredEvent, 'id' | 'seq'>>(reset, idle, { heldBy, still });
       if (how.resetSteps) await db.each(forgetSteps, done);
@@ -68,6 +68,8 @@ export function resetOperations(d: Dialect) {
     },
   };
 }
+
+type Resetting = Chosen & Held & Pick<ReplayOptions, 'resetSteps'>;
 
 /** How long the reset events wait if the process ends before it makes them ready. */
 export const HOLD_MS = 3_600_000;
