@@ -7,7 +7,9 @@ import { queueOn, queueOperations, queueReaderOn } from './queue/queue.ts';
 import { reportOperations, reportReads } from './reports/report.ts';
 import { type Secrets, secretOperations, secretReads } from './secrets/vault.ts';
 
-export type * from './queue/lists/types.ts';
+export type { Attempt, StatePlace, StatesQuery, Subscriber } from './queue/lists/events.ts';
+export type { Problem } from './queue/lists/problems.ts';
+export type { EventFilter, Expected, Receipt, Received, Search } from './queue/lists/search.ts';
 export type { Erasure, Queue, Recorded } from './queue/queue.ts';
 export type { Change } from './reports/audit.ts';
 export type { Overview } from './reports/overview.ts';

@@ -7,7 +7,7 @@ import { eraseOperations } from './erase.ts';
 import { fanOutOperations } from './fan-out.ts';
 import { named } from './lanes.ts';
 import { eventReads } from './lists/events.ts';
-import type { EventFilter } from './lists/types.ts';
+import type { EventFilter } from './lists/search.ts';
 import { pruneOperations } from './prune.ts';
 import { type Arrival, type Recordable, recordOperations } from './record.ts';
 import { reminderOperations } from './reminders.ts';

@@ -1,5 +1,5 @@
 import { type Db, type Dialect, one } from '../../dialect.ts';
-import type { Expected } from '../../queue/lists/types.ts';
+import type { Expected } from '../../queue/lists/search.ts';
 import { IS_OURS } from '../../schema.ts';
 import type { Quarantined } from '../../stored.ts';
 

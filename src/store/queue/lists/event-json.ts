@@ -1,7 +1,7 @@
 import { columnOf } from '../../dialect.ts';
 import type { StoreReader } from '../../event-store.ts';
 import type { Quarantined, StateValue, StoredEvent } from '../../stored.ts';
-import type { SetReminder, StoredSchedule } from './reminders.ts';
+import type { SetReminder, StoredSchedule } from './events.ts';
 
 type Column<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? '' : '_'}${Lowercase<First>}${Column<Rest>}`

@@ -1,11 +1,57 @@
 import { type Db, type Dialect, one } from '../../dialect.ts';
 import { IS_OWN, OF } from '../../schema.ts';
-import type { DoneStep, Of, StateValue, StoredEvent } from '../../stored.ts';
+import type { DoneStep, EventId, Of, Settlement, StateValue, StoredEvent } from '../../stored.ts';
 import type { Lane, LeaseKey } from '../lanes.ts';
-import { LOOKED_AT, problemReads } from './problems.ts';
-import { reminderReads } from './reminders.ts';
+import type { Reminder } from '../reminders.ts';
+import { LOOKED_AT, problems } from './problems.ts';
 import { COLUMNS, eventsBy, LANES, searchReads } from './search.ts';
-import type { Attempt, StatePlace, StatesQuery, Subscriber } from './types.ts';
+
+/** The record of one start. */
+export interface Attempt extends Pick<Settlement, 'startedAt' | 'outcome' | 'error' | 'log'> {
+  /** the replay it belongs to; 0 is before the first replay */
+  readonly replay: number;
+  /** the number of the start, from 1 in each replay */
+  readonly attempt: number;
+  readonly durationMs: number;
+  /** the name of the process that ran it */
+  readonly instance: string;
+}
+
+/** A subscriber, and how far it is. */
+export interface Subscriber {
+  readonly name: string;
+  /** the slots of the kinds that its processes handle */
+  readonly kinds: readonly string[];
+  /** how many notifications it was not given yet, whether it handles their kinds or not; it counts 10,000 at most */
+  readonly behind: number;
+}
+
+/** A name in the state of a resource. */
+export type StatePlace = Lane & Pick<StateValue, 'name'>;
+
+/** A stretch of the state of all media, or of all channels. `after`: where the one before it ended. */
+export type StatesQuery = Of & Readonly<{ of: 'media' | 'channel'; after?: StatePlace | undefined }>;
+
+/** A reminder that is set. Times are milliseconds since the epoch. */
+export interface SetReminder extends Of, Pick<Reminder, 'resource' | 'name' | 'dueAt' | 'setAt' | 'data'> {
+  /** the id of the event that set it */
+  readonly setBy: EventId;
+}
+
+/** Where a stretch of the list of reminders ended. */
+type ReminderPlace = Pick<SetReminder, 'dueAt' | 'subscriber' | 'resource' | 'name'>;
+
+const FIRST: ReminderPlace = { dueAt: -Number.MAX_SAFE_INTEGER, subscriber: '', resource: '', name: '' };
+
+/** A schedule that a process has had, with its next and its last tick. */
+export interface StoredSchedule {
+  readonly name: string;
+  /** when it comes, as JSON: a Spec */
+  readonly spec: string;
+  readonly nextAt: number;
+  /** undefined before the first tick */
+  readonly last: StoredEvent | undefined;
+}
 
 /** How many values one query of the states of all media or channels reads. */
 const STATES_PAGE = 500;
@@ -13,7 +59,7 @@ const STATES_PAGE = 500;
 const isThere = (from: string) => `CASE WHEN (SELECT 1 FROM ${from} LIMIT 1) IS NULL THEN 0 ELSE 1 END`;
 type Id = { readonly id: string };
 
-/** What one reads of events, their steps and states. */
+/** What one reads of events, their steps, states and reminders. */
 export function eventReads(d: Dialect) {
   const searching = searchReads(d);
   const byId = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;
@@ -43,10 +89,18 @@ export function eventReads(d: Dialect) {
       WHERE seq > place AND subscriber = '' AND NOT ${IS_OWN} LIMIT ${LOOKED_AT}) b) AS behind
     FROM subscribers WHERE place IS NOT NULL ORDER BY name`;
 
+  const set = `SELECT subscriber, resource, name, due_at, set_at,
+      (SELECT id FROM events WHERE seq = set_by) AS set_by, data
+    FROM reminders WHERE name <> ''`;
+  const ofResource = `${set} AND ${OF} AND resource = $resource ORDER BY due_at, name`;
+  const byTime = `${set} AND (due_at, subscriber, resource, name) > ($due_at, $subscriber, $resource, $name)
+    ORDER BY due_at, subscriber, resource, name LIMIT $limit`;
+  const schedules = `SELECT resource, data AS spec, due_at AS next_at FROM reminders
+    WHERE name = '' AND subscriber = '' ORDER BY resource`;
+
   return {
     ...searching,
-    ...problemReads,
-    ...reminderReads(searching),
+    problems,
 
     event: async (db: Db, id: Id) => (await eventsBy(db, byId, id))[0],
 
@@ -88,5 +142,23 @@ export function eventReads(d: Dialect) {
     /** A stretch of the state of all media, or of all channels, in the order of resources and their names; nothing after the last. */
     states: (db: Db, { subscriber, of, after = { resource: '', name: '' } }: StatesQuery) =>
       db.all<StatePlace & StateValue>(states, { subscriber, least: `${of}:`, most: `${of};`, ...after }),
+
+    /** The reminders that are set for a media or channel, the next one first. */
+    remindersOf: async (db: Db, lane: Of & Lane) => db.all<SetReminder>(ofResource, lane),
+
+    /** Those of all, the next one first, after a place. */
+    reminders: async (db: Db, { after, limit }: { after?: ReminderPlace | undefined; limit: number }) =>
+      db.all<SetReminder>(byTime, { ...FIRST, ...after, limit }),
+
+    /** The schedules that processes have had, by name. */
+    async schedules(db: Db): Promise<StoredSchedule[]> {
+      const all: StoredSchedule[] = [];
+      for (const { resource, ...one } of await db.all<Lane & StoredSchedule>(schedules)) {
+        const newest = { filter: { subscriber: '', resource }, limit: 1, reach: 1 };
+        const { events } = await searching.search(db, newest);
+        all.push({ ...one, name: resource.replace('schedule:', ''), last: events[0] });
+      }
+      return all;
+    },
   };
 }

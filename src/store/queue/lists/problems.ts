@@ -1,5 +1,20 @@
 import type { Db } from '../../dialect.ts';
-import type { Problem } from './types.ts';
+import type { StoredEvent } from '../../stored.ts';
+
+/** Events of one subscriber, kind and site that are dead, or wait after a failure, with alike errors. Times are milliseconds since the epoch. */
+export interface Problem extends Pick<StoredEvent, 'subscriber' | 'kind' | 'siteId'> {
+  /** the first line of the error; `*` stands for what differs, and in `EventFilter.error` for anything */
+  readonly error: string;
+  readonly status: 'dead' | 'pending';
+  readonly count: number;
+  /** when the first and the last of them were received */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** of those that wait: when the next one is tried again */
+  readonly nextAt: number | undefined;
+  /** of those that wait: when a run of the oldest of them failed first */
+  readonly failedSince: number | undefined;
+}
 
 /** How many of the newest dead events, and of those that wait after a failure, are read. */
 export const LOOKED_AT = 10_000;
@@ -22,27 +37,24 @@ const FAILED = `SELECT g.*, (SELECT min(a.started_at) FROM attempts a JOIN event
 /** With the seq of the oldest of its events: of one that was not replayed, if there is one. */
 type Group = Problem & { readonly seq: number };
 
-/** What one reads of events that need attention. */
-export const problemReads = {
-  /** Dead events, and those that wait after a failure, in groups, the largest first. Those whose errors differ in ids, numbers and times only are one. */
-  async problems(db: Db): Promise<Problem[]> {
-    const rows = [...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))];
-    const told = rows.map((row) => ({ ...row, error: alike(row.error ?? '') }));
-    const groups = Map.groupBy(told, ({ status, subscriber, kind, siteId, error }) =>
-      JSON.stringify([status, subscriber, kind, siteId, error]),
-    );
-    const sum = (one: Group, other: Group): Group => ({
-      ...(one.seq < other.seq ? one : other),
-      count: one.count + other.count,
-      firstAt: Math.min(one.firstAt, other.firstAt),
-      lastAt: Math.max(one.lastAt, other.lastAt),
-      nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),
-    });
-    const sums = Array.from(groups.values(), (some) => some.reduce(sum));
-    sums.sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
-    return sums.map(({ seq: _, ...problem }) => problem);
-  },
-};
+/** Dead events, and those that wait after a failure, in groups, the largest first. Those whose errors differ in ids, numbers and times only are one. */
+export async function problems(db: Db): Promise<Problem[]> {
+  const rows = [...(await db.all<Group>(DEAD)), ...(await db.all<Group>(FAILED))];
+  const told = rows.map((row) => ({ ...row, error: alike(row.error ?? '') }));
+  const groups = Map.groupBy(told, ({ status, subscriber, kind, siteId, error }) =>
+    JSON.stringify([status, subscriber, kind, siteId, error]),
+  );
+  const sum = (one: Group, other: Group): Group => ({
+    ...(one.seq < other.seq ? one : other),
+    count: one.count + other.count,
+    firstAt: Math.min(one.firstAt, other.firstAt),
+    lastAt: Math.max(one.lastAt, other.lastAt),
+    nextAt: one.nextAt && other.nextAt && Math.min(one.nextAt, other.nextAt),
+  });
+  const sums = Array.from(groups.values(), (some) => some.reduce(sum));
+  sums.sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
+  return sums.map(({ seq: _, ...problem }) => problem);
+}
 
 /** The status of an answer, such as 503, tells errors apart; 503 ms do not. */
 const isStatus = (word: string, rest: string) => /^[45]\d\d\W*$/.test(word) && !/^ m?s\b/.test(rest);

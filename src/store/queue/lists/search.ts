@@ -1,11 +1,60 @@
 import { KitError } from '../../../base/errors.ts';
-import { TOLD } from '../../../notification/kinds.ts';
+import { type Origin, TOLD } from '../../../notification/kinds.ts';
 import { type Db, type Dialect, one, type Value } from '../../dialect.ts';
 import { IS_OWN, READY } from '../../schema.ts';
-import { type EventId, erasedName, type StoredEvent, subscriberOf } from '../../stored.ts';
+import { type EventId, erasedName, type Status, type StoredEvent, subscriberOf } from '../../stored.ts';
 import type { Lane } from '../lanes.ts';
 import { PLACES } from '../record.ts';
-import type { EventFilter, Expected, Receipt, Received, Search, Subscriber } from './types.ts';
+
+/** Selects events; an absent member does not restrict. Times are event times, milliseconds since the epoch. */
+export interface EventFilter {
+  readonly ids?: readonly string[] | undefined;
+  /** one, or any of several */
+  readonly kind?: string | readonly string[] | undefined;
+  readonly status?: Status | undefined;
+  readonly origins?: readonly Origin[] | undefined;
+  /** why it waits */
+  readonly waiting?: StoredEvent['waiting'];
+  readonly site?: string | undefined;
+  /** the name of one, or '' for the handlers without a name; undefined: all */
+  readonly subscriber?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly webhook?: string | undefined;
+  /** happened from this time on; an event without an event time did not, nor before one */
+  readonly since?: number | undefined;
+  /** happened before this time */
+  readonly until?: number | undefined;
+  /** received after the event with this seq */
+  readonly newerThan?: number | undefined;
+  /** a part of the body, or the whole id of the request that brought it */
+  readonly q?: string | undefined;
+  /** the first line of its last error, in which `*` stands for anything */
+  readonly error?: string | undefined;
+}
+
+/** A stretch of the events that match. Its cost depends on its reach, not on the number of events. */
+export interface Search {
+  readonly filter?: EventFilter;
+  /** by event time where the filter has a resource, else as received; newest first without it */
+  readonly order?: 'newest' | 'oldest' | undefined;
+  /** only events after this one in that order */
+  readonly after?: string | undefined;
+  /** the most events to search through */
+  readonly reach?: number | undefined;
+  /** leaves out events with a higher seq */
+  readonly upTo?: number | undefined;
+  /** events found, at most */
+  readonly limit: number;
+}
+
+/** When an event was received, and its seq. */
+export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
+
+/** An event as it was received. */
+export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'origin' | 'body'>;
+
+/** What should have come: an event of this kind and resource, with this event time or a newer one, milliseconds since the epoch. */
+export type Expected = Pick<StoredEvent, 'kind' | 'resource' | 'eventTime'>;
 
 /** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
 export const INDEXED = [
@@ -244,7 +293,7 @@ export function toReplay(filter: EventFilter): EventFilter {
  * @throws KitError INPUT_INVALID that names the subscribers
  */
 export async function bulkFilter(
-  { queue }: { readonly queue: { subscribers(): Promise<readonly Subscriber[]> } },
+  { queue }: { readonly queue: { subscribers(): Promise<readonly { readonly name: string }[]> } },
   verb: 'replay' | 'dismiss',
   filter: EventFilter,
   whose?: string,
