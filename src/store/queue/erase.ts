@@ -1,7 +1,7 @@
 import type { Db, Dialect } from '../dialect.ts';
 import { erasedName, type Timed } from '../stored.ts';
 import { freeing, inOrder, type Lane, lockLanes, opening } from './lanes.ts';
-import { INDEXED } from './lists/search.ts';
+import { inAll } from './lists/search.ts';
 import { forgettingRuns } from './prune.ts';
 import { type Due, WAVE } from './reset.ts';
 
@@ -15,7 +15,7 @@ export function eraseOperations(d: Dialect) {
   const freeLanes = freeing(d);
   const meant = `SELECT seq, resource FROM events WHERE subscriber = $subscriber AND ${d.among('resource', 'names')}
     AND site_id IN (coalesce($site, site_id), '')`;
-  const find = `${INDEXED.map((which) => `${meant} AND ${which}`).join(' UNION ALL ')} LIMIT ${WAVE}`;
+  const find = `${inAll(meant)} LIMIT ${WAVE}`;
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const bySeq = d.rows('seq bigint, name text');
   const empty = `UPDATE events SET body = NULL, request = NULL, trace = NULL, site_id = '', resource = ${bySeq.name},

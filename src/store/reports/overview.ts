@@ -38,33 +38,31 @@ const OLDEST = 1000;
 
 const count = (from: string) => `(SELECT count(*) FROM ${from})`;
 // Replayed events are old on purpose and do not count: the query passes over so many lanes that have some, and ten events of each.
-const oldestOf = (which: string) => `SELECT min(received_at) FROM (
+const oldestOf = (which: string) => `(SELECT min(received_at) FROM (
     SELECT e.received_at, e.replays, e.starts, e.asked_at, e.origin FROM events e
     WHERE e.subscriber = l.subscriber AND e.resource = l.resource AND e.status = 'pending' AND e.next_at IS NULL AND e.seq <> coalesce(l.event, 0)
-    ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND ${which}`;
-const lanes = (which: string, lease: string, end: string) =>
-  `SELECT (${oldestOf(which)}) AS received_at
-    FROM (SELECT subscriber, resource, event FROM lanes WHERE ${OF} AND lease ${lease} ${end}) l`;
-// A run of a schedule may take longer than its times are apart.
-const ready = (which: string) =>
-  `${lanes(which, 'IS NULL', `ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL
-    ${lanes(`${which} AND origin <> 'schedule'`, 'IS NOT NULL', '')}`;
-const oldestWaiting = `SELECT received_at FROM (SELECT received_at, replays, asked_at FROM events
+    ORDER BY e.event_time, e.seq LIMIT 10) r WHERE replays = 0 AND asked_at IS NULL AND ${which})`;
+const readyIn = (lanes: string, which = 'true') =>
+  `SELECT ${oldestOf(which)} AS pending_at, ${oldestOf(`starts = 0 AND ${which}`)} AS ready_at
+    FROM (SELECT subscriber, resource, event FROM lanes WHERE ${OF} AND ${lanes}) l`;
+const waits = `SELECT received_at, NULL FROM (SELECT received_at, replays, asked_at FROM events
   WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT ${OLDEST}) w WHERE asked_at IS NULL AND replays = 0`;
-const oldest = (from: string) => `(SELECT min(received_at) FROM (${from}) o)`;
 const atAGlance = `SELECT ${count("events WHERE status = 'dead'")} AS dead, ${count('quarantine')} AS quarantined,
   coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'quarantine_lost'), 0) AS quarantine_lost,
   (SELECT value FROM meta WHERE name = 'paused') AS paused`;
 // What a subscriber was not given yet is ready for it, too.
-const notGiven = `SELECT received_at FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
+const notGiven = `SELECT received_at, received_at FROM (SELECT received_at, origin FROM events WHERE subscriber = ''
   AND seq > (SELECT place FROM subscribers WHERE name = CAST($subscriber AS text)) ORDER BY seq LIMIT ${OLDEST}) n WHERE NOT ${IS_OWN}`;
+// A run of a schedule may take longer than its times are apart.
+const oldest = `SELECT min(pending_at) AS oldest_pending_at, min(ready_at) AS oldest_ready_at FROM (
+  ${readyIn(`lease IS NULL ORDER BY over_limit, ready_at LIMIT ${OLDEST}`)} UNION ALL
+  ${readyIn('lease IS NOT NULL', "origin <> 'schedule'")} UNION ALL ${waits} UNION ALL ${notGiven}) o`;
 // Asked of one subscriber after the other: the indexes by which work is found begin with it.
 const waiting = count(`events WHERE ${OF} AND next_at IS NOT NULL`);
 const running = count(`lanes WHERE ${OF} AND lease IS NOT NULL`);
 const workOf = `SELECT ${count(`events WHERE ${OF} AND ${READY}`)} - ${running} + ${waiting} AS pending, ${waiting} AS waiting, ${running} AS running,
-  ${oldest(`${ready('starts = 0 AND asked_at IS NULL')} UNION ALL ${notGiven}`)} AS oldest_ready_at,
-  ${oldest(`${ready('asked_at IS NULL')} UNION ALL ${oldestWaiting} UNION ALL ${notGiven}`)} AS oldest_pending_at,
-  (SELECT next_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT 1) AS next_at`;
+  (SELECT next_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at IS NOT NULL ORDER BY held_by, next_at LIMIT 1) AS next_at,
+  oldest_pending_at, oldest_ready_at FROM (${oldest}) o`;
 
 type OverviewRow = Pick<Overview, 'dead' | 'quarantined' | 'quarantineLost'> & { readonly paused?: string };
 

@@ -57,11 +57,14 @@ export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookI
 export type Expected = Pick<StoredEvent, 'kind' | 'resource' | 'eventTime'>;
 
 /** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
-export const INDEXED = [
+const INDEXED = [
   'handled_at IS NOT NULL',
   `handled_at IS NULL AND NOT (${READY})`,
   `${READY} AND handled_at IS NULL`,
 ];
+/** What a query finds in all of them. It ends with a condition. */
+export const inAll = (query: string) => INDEXED.map((which) => `${query} AND ${which}`).join(' UNION ALL ');
+const isNone = (events: string) => `(SELECT 1 FROM (${inAll(`SELECT 1 FROM ${events}`)}) b LIMIT 1) IS NULL`;
 
 /**
  * Of a notification: the id of the reconciled event that it repeats, being the first of its kind and resource after that one. There are
@@ -70,13 +73,9 @@ export const INDEXED = [
 export function repeatsOf(e: string): string {
   const isAlike = (o: string) => `${o}.subscriber = ${e}.subscriber AND ${o}.resource = ${e}.resource
     AND ${o}.kind = ${e}.kind AND ${o}.seq < ${e}.seq`;
-  const between = INDEXED.map(
-    (which) => `SELECT 1 FROM events n
-      WHERE ${isAlike('n')} AND n.seq > p.seq AND n.origin = 'notification' AND ${which}`,
-  );
+  const between = `events n WHERE ${isAlike('n')} AND n.seq > p.seq AND n.origin = 'notification'`;
   return `CASE WHEN ${e}.origin = 'notification' THEN (SELECT p.id FROM events p
-    WHERE ${isAlike('p')} AND p.origin = 'reconciled' AND (SELECT 1 FROM (${between.join(' UNION ALL ')}) b LIMIT 1) IS NULL
-    ORDER BY p.seq DESC LIMIT 1) END AS repeats`;
+    WHERE ${isAlike('p')} AND p.origin = 'reconciled' AND ${isNone(between)} ORDER BY p.seq DESC LIMIT 1) END AS repeats`;
 }
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
@@ -114,18 +113,12 @@ export function searchReads(d: Dialect) {
     count(CASE WHEN status IN ('pending', 'dead') AND l.lease IS NULL THEN 1 END) AS dismissible`;
 
   const expected = d.rows('at int, kind text, resource text, erased text, event_time bigint');
-  const isNone = INDEXED.map(
-    (
-      which,
-    ) => `(SELECT seq FROM events WHERE subscriber = '' AND resource IN (${expected.resource}, ${expected.erased})
-      AND event_time >= ${expected.event_time} AND kind = ${expected.kind} AND ${which} LIMIT 1) IS NULL`,
-  );
-  const missing = `SELECT ${expected.at} AS at ${expected.from} WHERE ${isNone.join(' AND ')}`;
+  const come = `events WHERE subscriber = '' AND resource IN (${expected.resource}, ${expected.erased})
+    AND event_time >= ${expected.event_time} AND kind = ${expected.kind}`;
+  const missing = `SELECT ${expected.at} AS at ${expected.from} WHERE ${isNone(come)}`;
   const lane = d.rows('resource text');
-  const ofOtherSites = INDEXED.map(
-    (which) => `SELECT events.resource AS resource FROM ${lane.beside}events
-      WHERE ${lane.is('events.resource')} AND subscriber = '' AND site_id NOT IN ($site, '') AND ${which}`,
-  ).join(' UNION ');
+  const ofOtherSites = inAll(`SELECT DISTINCT events.resource AS resource FROM ${lane.beside}events
+    WHERE ${lane.is('events.resource')} AND subscriber = '' AND site_id NOT IN ($site, '')`);
 
   const firstSince = `SELECT min(seq) AS seq FROM (SELECT seq, received_at FROM events WHERE seq < $seq
     ORDER BY seq DESC LIMIT ${REACH}) s WHERE received_at >= $time`;
