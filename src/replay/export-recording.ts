@@ -35,7 +35,7 @@ export async function exportRecording(
   const upTo = await store.queue.lastSeq();
   let exported = 0;
   let pruned = 0;
-  for await (const page of store.queue.received(filter, 0, upTo)) {
+  for await (const page of store.queue.received(filter, upTo)) {
     signal.throwIfAborted();
     let lines = '';
     for (const { body, receivedAt, webhookId, origin } of page) {

@@ -59,7 +59,7 @@ export function databaseSource(store: StoreReader, filter: EventFilter): Source 
   return {
     async *read(leftOut = new LeftOut()) {
       upTo ??= await store.queue.lastSeq(); // the same each time: what is received later may be what this replay sent
-      for await (const page of store.queue.received(filter, 0, upTo)) {
+      for await (const page of store.queue.received(filter, upTo)) {
         for (const { body, receivedAt, webhookId, seq } of page) {
           if (body === undefined) {
             leftOut.pruned++;

@@ -187,7 +187,8 @@ export class Receivers {
     while ((await left()) > 0) await pause(100);
     for (const one of this.processes) await one?.stop();
     const ids = new Set<string>();
-    for await (const page of store.queue.received({})) for (const { id } of page) ids.add(id);
+    const upTo = await store.queue.lastSeq();
+    for await (const page of store.queue.received({}, upTo)) for (const { id } of page) ids.add(id);
     const handled: Record<string, number> = {};
     const counted: Record<string, number> = {};
     for (const subscriber of await store.queue.subscriberNames()) {

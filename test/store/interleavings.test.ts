@@ -314,7 +314,8 @@ onPostgres('the cursor', (stage) => {
   const seen = async (store: Stepped['store'], after: number): Promise<{ ids: string[]; upTo: number }> => {
     const upTo = await store.queue.lastSeq();
     const ids: string[] = [];
-    for await (const page of store.queue.received({}, after)) ids.push(...page.map(({ id }) => id));
+    for await (const page of store.queue.received({ newerThan: after }, upTo))
+      ids.push(...page.map(({ id }) => id));
     return { ids, upTo };
   };
 

@@ -113,7 +113,7 @@ onEachEngine('reminders', (stage) => {
     expect(await given(store)).toEqual([told.id]);
     await stage.sql("DELETE FROM events WHERE subscriber = 'search'");
     expect(await store.queue.startSubscriber('search', 0)).toEqual({ events: 1, left: 0 });
-    const read = (await Array.fromAsync(store.queue.received({}))).flat();
+    const read = (await Array.fromAsync(store.queue.received({}, await store.queue.lastSeq()))).flat();
     expect(read.map(({ id }) => id)).toEqual([told.id]);
     const replayed = async (filter: EventFilter) => (await store.queue.replay(toReplay(filter))).events;
     expect(await replayed({ subscriber: '' })).toBe(1);

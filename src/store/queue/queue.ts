@@ -65,14 +65,12 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
     count: async (filter: EventFilter): Promise<number> => (await tally(filter)).events,
 
     /**
-     * The events with a higher seq than `after`, in the order of receipt, a page at a time. No event that is there now is left out, however
-     * late a transaction commits. Memory does not grow with the number of events.
-     * @param last the last seq, from `lastSeq`; without it, that of now
+     * The events up to a `lastSeq`, in the order of receipt, a page at a time. No event that was there then is left out, however late a
+     * transaction commits. Memory does not grow with the number of events.
      */
-    async *received(filter: EventFilter, after = 0, last?: number) {
-      const upTo = last ?? (await calls.lastSeq());
-      const page = (from: number) => calls.receivedPage({ filter, after: from, limit: WAVE, upTo });
-      for await (const { list } of stepsFrom(after, page)) if (list.length > 0) yield list;
+    async *received(filter: EventFilter, upTo: number) {
+      const page = (after: number) => calls.receivedPage({ filter, after, limit: WAVE, upTo });
+      for await (const { list } of stepsFrom(0, page)) if (list.length > 0) yield list;
     },
   };
 }
