@@ -1,7 +1,6 @@
 import { systemClock, within } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Log } from './base/log.ts';
-import type { ProcessGuard } from './dispatch/process-guard.ts';
 
 /**
  * For so long after a signal to stop, another one is taken for the same, in milliseconds. A terminal sends Ctrl-C to all processes of a
@@ -51,7 +50,8 @@ export function closeAtSignal({ delay, close, onCutShort }: CloseOptions): void 
 
 export interface StopOptions extends Pick<CloseOptions, 'delay'> {
   readonly output: Pick<Log, 'log' | 'flush'>;
-  readonly guard: ProcessGuard;
+  /** as `guardProcess` gives it */
+  expectExit(): void;
   /** ends all that runs */
   stop(): Promise<void>;
 }
@@ -60,19 +60,19 @@ export interface StopOptions extends Pick<CloseOptions, 'delay'> {
  * At a signal to stop, ends all that runs, and then the process: with 0, or with 1 and a line in the log that says why if something
  * could not be ended, took too long, or a second signal came.
  */
-export function stopInOrder({ output, guard, delay, stop }: StopOptions): void {
+export function stopInOrder({ output, expectExit, delay, stop }: StopOptions): void {
   const { log } = output;
   closeAtSignal({
     delay,
     async close(signal) {
       log.info({ signal }, 'stopping');
       await stop();
-      guard.expectExit();
+      expectExit();
       log.info('stopped');
       await output.flush();
     },
     async onCutShort(error) {
-      guard.expectExit();
+      expectExit();
       log.fatal({ error }, 'did not stop in order; all acknowledged notifications are on disk');
       await output.flush(); // else this line may overtake one that is being written
     },

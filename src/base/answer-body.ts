@@ -1,6 +1,4 @@
 const MIB = 1024 * 1024;
-/** In bytes, after decompression. No API or receiver has a reason to answer more, and more must not fill the memory. */
-const LONGEST_ANSWER = MIB;
 
 /** An answer went on beyond the length that is read; its connection is closed. */
 export class AnswerTooLong extends Error {}
@@ -9,10 +7,10 @@ type Answer = { readonly body: AsyncIterable<Uint8Array> | null };
 
 /**
  * The text of an answer's body, once it has ended. Leaving a loop over a stream by an error closes the stream, and with it the connection.
- * @param longest in bytes
+ * @param longest in bytes, after decompression. No API or receiver has a reason to answer more, and more must not fill the memory
  * @throws AnswerTooLong
  */
-export async function bodyTextOf({ body }: Answer, longest = LONGEST_ANSWER): Promise<string> {
+export async function bodyTextOf({ body }: Answer, longest = MIB): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body ?? []) {

@@ -9,7 +9,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 
 /** A Date cannot be much further away than this. */
-export const LONGEST_MS = 100 * 365 * 86_400_000;
+const LONGEST_MS = 100 * 365 * 86_400_000;
 
 /** A length of time as people write it, `6m`, `1.5h` or `250ms`, in milliseconds; undefined if it is none. */
 export function durationOf(text: string): number | undefined {

@@ -19,12 +19,9 @@ export interface Bounds {
   readonly MAX_CONNECTIONS: number;
 }
 
-/** Room for headers other than the token. */
-const OTHER_HEADERS = 16_384;
-
-/** How long the headers of a request may be, in bytes: the token holds the whole body in base64. */
+/** How long the headers of a request may be, in bytes: the token holds the whole body in base64, and the others have 16 KiB. */
 export function largestHead(bodyLimit: number): number {
-  return Math.ceil((bodyLimit * 4) / 3) + OTHER_HEADERS;
+  return Math.ceil((bodyLimit * 4) / 3) + 16_384;
 }
 
 /** A body may come in so many reads, or else in pieces of so many bytes on average: each piece takes some 200 bytes beside its own. */
@@ -84,13 +81,8 @@ function oneAtATime(app: RequestListener): RequestListener {
   };
 }
 
-export interface ListenerOptions {
-  readonly host: string;
-  /** 0 takes any free port */
-  readonly port: number;
-  /** names what the user sets to have it listen elsewhere, for the error: `HOST and PORT` */
-  readonly settings: string;
-}
+/** `port`: 0 takes any free one. `settings` names what the user sets to have it listen elsewhere, for the error: `HOST and PORT` */
+type Place = Readonly<{ host: string; port: number; settings: string }>;
 
 /** How long a client that keeps its connection open may find out, by a 503, that the service is going away. */
 const FAREWELL_MS = 500;
@@ -104,7 +96,7 @@ export type Listener = Awaited<ReturnType<typeof listen>>;
  * Has a server listen. The network is real, so its times are those of the machine's clock.
  * @throws KitError LISTEN_FAILED if the address is taken or not to be had
  */
-export async function listen(server: Server, { host, port: wanted, settings }: ListenerOptions) {
+export async function listen(server: Server, { host, port: wanted, settings }: Place) {
   server.listen(wanted, host);
   try {
     await once(server, 'listening');

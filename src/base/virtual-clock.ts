@@ -11,13 +11,8 @@ export class VirtualClock implements MonotonicClock {
     this.#now = now;
   }
 
-  now(): number {
-    return this.#now;
-  }
-
-  monotonic(): number {
-    return this.#now;
-  }
+  readonly now = (): number => this.#now;
+  readonly monotonic = this.now;
 
   after(ms: number, fn: () => unknown): () => void {
     const timer = { due: this.#now + Math.max(0, ms), fn };

@@ -94,7 +94,7 @@ async function serve({ tick, seed, restarted, ...flags }: Flags): Promise<void> 
   const config = devConfig(flags);
   const { stdin } = process;
   const output = openLog(config, await prettyLog(process.stdout));
-  const guard = guardProcess(output.log);
+  const expectExit = guardProcess(output.log);
   process.once('exit', () => url() && process.kill(process.pid, 'SIGKILL')); // else Node waits for a debugger to leave
   const loaded = await loadApp(config, say);
   const { DEV_SITE, setDevStage, tellingEnds } = await import('../dev/stage.ts');
@@ -108,7 +108,7 @@ async function serve({ tick, seed, restarted, ...flags }: Flags): Promise<void> 
     leaveKeys();
     return stage.stop();
   };
-  stopInOrder({ output, guard, delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, stop });
+  stopInOrder({ output, expectExit, delay: config.SHUTDOWN_GRACE_MS + CLOSING_MS, stop });
   if (restarted === 'again')
     return say(`dev: serves again, inspector ${stage.service.adminUrl}, mock ${stage.mock.url}`);
   say(introduction(stage, config, app));

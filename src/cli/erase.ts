@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { pause, systemClock } from '../base/clock.ts';
+import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
-import { erase } from '../erasure.ts';
 import { pagesOf } from '../replay/sources.ts';
 import type { Erasure, EventStore, StoreReader } from '../store/event-store.ts';
 import { withReader } from '../store/open.ts';
@@ -14,6 +13,9 @@ type Flags = { site?: string; media?: string; channel?: string; dryRun?: true; j
 
 /** Between two steps another process gets to write. */
 const PAUSE_MS = 50;
+/** How long it waits for handlers until it comes back: each time twice as long, a minute in all. */
+const FIRST_PAUSE_MS = 1000;
+const LAST_PAUSE_MS = 32_000;
 
 const HELP = `
 It removes bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, for all subscribers. Digests stay,
@@ -59,6 +61,34 @@ async function erasing(store: EventStore, what: Erasure) {
     return pause(systemClock, PAUSE_MS);
   };
   return await erase(store, what, { clock: systemClock, onStep });
+}
+
+/**
+ * Erases what is stored of a resource or site: bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, of all
+ * subscribers. Digests stay, by which repeats, imports and reconciling know it. Nothing is left in the file of SQLite either.
+ * @param how `onStep` is told after each step how many events were erased so far; the next step waits for its promise
+ * @returns how many events and entries, how many resources are left because a handler runs, and which because they have events of other
+ *   sites, too
+ * @throws KitError STORE_UNAVAILABLE, or STORE_UNUSABLE where the file of SQLite may still have something
+ */
+export async function erase(
+  store: EventStore,
+  what: Erasure,
+  { clock, onStep }: { readonly clock: Clock; onStep(events: number): unknown },
+) {
+  let [events, quarantined] = [0, 0];
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+    quarantined += await store.quarantine.drop({ before: Number.MAX_SAFE_INTEGER, ...what });
+    const found = await store.queue.erase(what, (step) => onStep(events + step));
+    events += found.events;
+    const names = [what.resource ?? `site:${what.site}`, ...found.names];
+    await store.reports.hideErased({ names });
+    if (found.running === 0 || pauseMs > LAST_PAUSE_MS) {
+      await store.compact();
+      return { events, quarantined, running: found.running, shared: [...found.shared] };
+    }
+    await pause(clock, pauseMs);
+  }
 }
 
 /** What there is to erase, how much of it runs now, and which resources would be left. */

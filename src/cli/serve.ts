@@ -26,7 +26,7 @@ async function serve(_: object, command: Command): Promise<void> {
   const config = loadConfig(flags);
   const output = openLog(config);
   const { log } = output;
-  const guard = guardProcess(log);
+  const expectExit = guardProcess(log);
   const definition = await loadDefinition(config, (text) => log.warn(text));
   for (const reason of doubtsOf(flags, definition))
     log.warn({ reason }, 'a setting may not be what is meant');
@@ -38,5 +38,5 @@ async function serve(_: object, command: Command): Promise<void> {
   });
   log.info({ host: config.HOST, port: service.port, path: config.WEBHOOK_PATH }, 'receiving');
   const delay = config.DRAIN_MS + config.SHUTDOWN_GRACE_MS + CLOSING_MS;
-  stopInOrder({ output, guard, delay, stop: () => service.stop() });
+  stopInOrder({ output, expectExit, delay, stop: () => service.stop() });
 }

@@ -25,14 +25,14 @@ export async function withHandlers<T>(
   work: (here: { readonly app: RunningApp; readonly log: Logger }) => Promise<T>,
 ): Promise<T> {
   const log = pino({ level: config.LOG_LEVEL, ...logFormat }, process.stderr);
-  const guard = guardProcess(log);
+  const expectExit = guardProcess(log);
   try {
     const app = await openApp(await loadApp(config, say), { config, log, store });
     return await work({ app, log }).finally(() => app.close());
   } finally {
     // Timers and connections that handlers leave behind would keep the process for ever.
     systemClock.after(LEFT_BEHIND_MS, () => {
-      guard.expectExit();
+      expectExit();
       process.exit();
     });
   }

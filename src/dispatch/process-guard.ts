@@ -30,17 +30,16 @@ export async function awaiting<T>(what: string, work: () => T, tell: Tell): Prom
   return await done;
 }
 
-/** Watches over a process that runs handlers. */
-export type ProcessGuard = ReturnType<typeof guardProcess>;
-
 /**
- * Handles every uncaught error, as long as the process lives. An error that a handler left behind, in a timer or in a
- * promise without await, is logged with its event, and the process goes on: the other events have nothing to do with it.
+ * Watches over a process that runs handlers. It handles every uncaught error, as long as the process lives. An error that a handler left
+ * behind, in a timer or in a promise without await, is logged with its event, and the process goes on: the other events have nothing to do
+ * with it.
  * Any other error is the kit's own and ends the process with 1. Nothing is released then: running events keep their lease and the
  * attempt that they used, or an event that crashes its process would crash it for ever.
  *
  * A handler that calls process.exit() would end the process silently, and with 0, or with 2 as after wrong settings, nothing would start it
  * again. The guard logs the call and makes the exit code 1.
+ * @returns a function after which process.exit() is expected
  */
 export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   const onExit = (code: number) => {
@@ -48,7 +47,6 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
     log.fatal({ ...scope.getStore(), code, error }, EXITED);
     process.exitCode = 1;
   };
-  /** From now on process.exit() is expected. */
   const expectExit = () => void process.off('exit', onExit);
   const take = (thrown: unknown) => {
     const owner = scope.getStore() ?? (isFromUsersFiles(thrown) ? {} : undefined);
@@ -61,5 +59,5 @@ export function guardProcess(log: Pick<Logger, 'error' | 'fatal'>) {
   for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, take);
   process.once('beforeExit', expectExit); // Node emits no beforeExit at a process.exit()
   process.on('exit', onExit);
-  return { expectExit };
+  return expectExit;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { erase } from '../../src/erasure.ts';
+import { erase } from '../../src/cli/erase.ts';
 import type { ExpectedNotification } from '../../src/index.ts';
 import { reconcileOnce } from '../../src/reconcile/index.ts';
 import type { EventStore, VerifiedNotification } from '../../src/store/event-store.ts';

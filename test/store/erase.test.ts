@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { erase } from '../../src/erasure.ts';
+import { erase } from '../../src/cli/erase.ts';
 import type { Erasure, VerifiedNotification } from '../../src/store/event-store.ts';
 import { erasedName } from '../../src/store/stored.ts';
 import {
