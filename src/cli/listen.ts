@@ -45,10 +45,8 @@ export function addListen(program: Command): void {
 
 async function listen(flags: Flags, command: Command): Promise<void> {
   const { deliver, pagesOf } = await import('../replay/listen.ts');
-  const { ReceiverClient } = await import('../replay/receiver-client.ts');
   const { from, tokenFile, to, secretFile, since, after, limit, cursorFile, json, ...filters } = flags;
   const token = tokenFile === undefined ? undefined : await readSecret(tokenFile);
-  const client = to && new ReceiverClient(to);
   const keys = to && (await signingKeys(configOf(command), secretFile));
   const known = cursorFile === undefined ? undefined : await readCursor(cursorFile);
   let cursor: string | undefined;
@@ -63,8 +61,8 @@ async function listen(flags: Flags, command: Command): Promise<void> {
     for await (const page of pagesOf({ from, token, after: start, filters, signal, say })) {
       for (const text of page.lines) {
         const { recorded, described, place } = heard(text);
-        const sent = client && keys && (await deliver(recorded, { client, keys, signal, say }));
-        if (client && !sent) return;
+        const sent = to && keys && (await deliver(recorded, { to, keys, signal, say }));
+        if (to && !sent) return;
         const ending = sent ? `  ${sent.word}  ${sent.ms} ms` : '';
         await writeOn(json ? `${text}\n` : `${described}${ending}\n`);
         await reach(place);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../base/errors.ts';
-import { isReplayable } from '../replay/sources.ts';
+import { isUnderWay } from '../replay/sources.ts';
 import type { Service } from '../service.ts';
 
 /** A key of a running command. */
@@ -68,7 +68,7 @@ export async function replayLast(
   options: { readonly resetSteps?: boolean } = {},
 ): Promise<number> {
   const { events } = await store.queue.search({ limit: LOOKED_AT });
-  const last = events.filter(isReplayable).slice(0, MOST);
+  const last = events.filter((event) => !isUnderWay(event) && event.body !== undefined).slice(0, MOST);
   if (last.length === 0) return 0;
   const { events: replayed } = await store.queue.replay({ ids: last.map(({ id }) => id) }, options);
   dispatcher.wake();

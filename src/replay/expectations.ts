@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { visible } from '../base/text.ts';
+import { headlineOf } from '../base/thrown.ts';
 import { ofSubscriber, subscriberOf } from '../store/stored.ts';
-import { firstLine } from './recording-lines.ts';
 import type { RecordedEvent } from './sources.ts';
 
 /** How an event has ended. */
@@ -68,7 +68,7 @@ export interface Difference extends Pick<EventOf, 'place' | 'id' | 'kind' | 'res
 
 /** An end in a line: the first one of its reason counts. */
 export const endAsText = (what: string, { status, reason }: Pick<PartOfEnd, 'status' | 'reason'>) =>
-  `${what} ${status}${reason === undefined ? '' : `: ${firstLine(reason)}`}`;
+  `${what} ${status}${reason === undefined ? '' : `: ${headlineOf(reason)}`}`;
 
 /** How many events before one are told. */
 const MOST_BEFORE = 10;

@@ -3,7 +3,7 @@ import { pauseUntilAborted, systemClock, timeLimit } from '../base/clock.ts';
 import { KitError, whyUnreachable } from '../base/errors.ts';
 import { plural, visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
-import { type ReceiverClient, refusalReasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
+import { postNotification, refusalReasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
 import { CURSOR, type RecordedNotification } from './recording-lines.ts';
 
 interface Patience {
@@ -126,9 +126,9 @@ async function pageOf(asking: Listening & { readonly limit: number; readonly wai
  */
 export async function deliver(
   { body, webhookId }: RecordedNotification,
-  delivering: Patience & { readonly client: ReceiverClient; readonly keys: SigningKeys },
+  delivering: Patience & { readonly to: URL; readonly keys: SigningKeys },
 ) {
-  const { client, keys, signal } = delivering;
+  const { to, keys, signal } = delivering;
   const key = keys.keyFor(webhookId);
   if (!key) {
     const why = `there is no secret to sign with for webhook ${visibleLine(webhookId)}`;
@@ -140,7 +140,11 @@ export async function deliver(
   const pause = growingPause(delivering);
   while (!signal.aborted) {
     const began = systemClock.monotonic();
-    const answer = await client.post({ body, token: signNotification(body, key), timeoutMs: ANSWER_MS });
+    const answer = await postNotification(to, {
+      body,
+      token: signNotification(body, key),
+      timeoutMs: ANSWER_MS,
+    });
     const word = wordOf(answer);
     if (answer.status === 200) return { word, ms: Math.round(systemClock.monotonic() - began) };
     const reason = refusalReasonOf(answer);

@@ -7,22 +7,14 @@ import type { WebhookSecret } from '../store/event-store.ts';
 
 export type NotificationRequest = Pick<Post, 'body' | 'timeoutMs' | 'writeBody'> & { readonly token: string };
 
-/** Posts notifications to one receiver, as the provider does. */
-export class ReceiverClient {
-  readonly #url: URL;
-
-  constructor(url: URL) {
-    this.#url = url;
-  }
-
-  post({ token, ...request }: NotificationRequest): Promise<PostResult> {
-    const headers = {
-      'Content-Type': 'application/json',
-      'Content-Length': String(Buffer.byteLength(request.body)),
-      Authorization: `Bearer ${token}`,
-    };
-    return post({ url: this.#url, headers, ...request });
-  }
+/** Posts a notification to a receiver, as the provider does. */
+export function postNotification(url: URL, { token, ...request }: NotificationRequest): Promise<PostResult> {
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(request.body)),
+    Authorization: `Bearer ${token}`,
+  };
+  return post({ url, headers, ...request });
 }
 
 /** An answer in a word: `accepted`, `duplicate`, another status, or `failed: ...` if there was none. */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { jsonOf } from '../base/answer-body.ts';
+import { headlineOf } from '../base/thrown.ts';
 import type { JsonObject } from '../notification/json.ts';
 import { type Origin, TOLD } from '../notification/kinds.ts';
 import { eventTimeOf } from '../notification/payload.ts';
@@ -19,7 +20,7 @@ export const ENDS = ['handled', 'skipped', 'dead'] as const;
 const endSchema = z.strictObject({
   status: z.enum(ENDS).optional(),
   attempts: z.int().min(0).optional(),
-  reason: z.string().transform(firstLine).optional(),
+  reason: z.string().transform(headlineOf).optional(),
   state: z.record(z.string(), z.unknown()).optional(),
   reminders: z.record(z.string(), z.int().min(1)).optional(),
 });
@@ -58,11 +59,6 @@ const lineSchema = z.looseObject({
   origin: z.literal(TOLD).optional(),
   expect: expectSchema.optional(),
 });
-
-/** Of a reason: what follows is a stack, whose paths differ between two machines. */
-export function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
-}
 
 /** A recording's line, without the line break. */
 export function toLine({ body, receivedAt, webhookId, others, expect, ...of }: RecordedNotification): string {

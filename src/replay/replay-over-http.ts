@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { visibleLine } from '../base/text.ts';
 import { signNotification } from '../notification/token.ts';
-import { ReceiverClient, refusalReasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
+import { postNotification, refusalReasonOf, type SigningKeys, wordOf } from './receiver-client.ts';
 import { type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
 import { type Reshaping, reshaped } from './reshape.ts';
 import { LeftOut, type RecordedEvent, type Source } from './sources.ts';
@@ -33,13 +33,13 @@ export async function replayOverHttp(source: Source, replay: HttpReplay) {
   const { to, keys, timeoutMs = ANSWER_MS, concurrency = 1 } = replay;
   const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
   const leftOut = new LeftOut((text) => listener.say(text));
-  const client = new ReceiverClient(to);
   using stage = listener.begin('answered');
   const counts = new Map<string, number>();
   let sent = 0;
   const send = async ({ id, body, webhookId, share }: RecordedEvent) => {
     const key = keys.keyFor(webhookId);
-    const answer = key && (await client.post({ body, token: signNotification(body, key), timeoutMs }));
+    const signed = key && { body, token: signNotification(body, key), timeoutMs };
+    const answer = signed && (await postNotification(to, signed));
     const outcome = answer ? wordOf(answer) : NO_SECRET;
     if (answer && !WANTED.has(outcome) && !counts.has(outcome)) {
       const reason = refusalReasonOf(answer);
@@ -70,13 +70,10 @@ async function sendEach(
 ): Promise<void> {
   const waiting: RecordedEvent[] = [];
   const underWay = new Map<string, Promise<void>>();
-  let failure: { readonly error: unknown } | undefined;
   const run = async (event: RecordedEvent) => {
-    await send(event).catch((error) => {
-      failure ??= { error };
-    });
+    await send(event);
     underWay.delete(event.resource);
-    if (failure || signal.aborted) waiting.length = 0;
+    if (signal.aborted) waiting.length = 0;
     begin();
   };
   const begin = () => {
@@ -88,11 +85,10 @@ async function sendEach(
     }
   };
   for await (const event of events) {
-    if (failure || signal.aborted) break;
+    if (signal.aborted) break;
     waiting.push(event);
     begin();
     while (waiting.length >= concurrency * AHEAD) await Promise.race(underWay.values());
   }
   while (underWay.size > 0) await Promise.race(underWay.values());
-  if (failure) throw failure.error;
 }

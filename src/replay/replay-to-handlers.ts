@@ -4,7 +4,7 @@ import { plural } from '../base/text.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { EventFilter, EventStore, Status, StoredEvent } from '../store/event-store.ts';
 import type { ENDS } from './recording-lines.ts';
-import { type ReplayListener, UNINTERRUPTED, UNWATCHED } from './replay-listener.ts';
+import type { ReplayListener } from './replay-listener.ts';
 import { isUnderWay, pagesOf } from './sources.ts';
 
 /** How many events ended with each status. */
@@ -17,25 +17,13 @@ export interface HandlerReplay {
   /** handles the events in this process, until all have ended; without it, a server handles them */
   readonly dispatcher?: Pick<Dispatcher, 'start' | 'stop'> | undefined;
   /** how long the dispatcher waits at its stop for handlers that still run */
-  readonly graceMs?: number;
+  readonly graceMs: number;
   /** waits until all events have ended, even without a dispatcher */
-  readonly isAwaited?: boolean;
+  readonly isAwaited: boolean;
   /** how long to wait until all have ended; undefined: as long as it takes */
   readonly timeoutMs?: number | undefined;
-  readonly listener?: ReplayListener;
-  readonly signal?: AbortSignal;
-}
-
-/** The result of a replay to the handlers. */
-export interface HandlerReplayResult {
-  /** reset to pending */
-  readonly replayed: number;
-  /** matched, but pending or running before, so that they are handled anyway */
-  readonly underWay: number;
-  /** the signal came before all events were reset */
-  readonly isCut: boolean;
-  /** how the events ended; undefined if the replay did not wait for that */
-  readonly ends: Ends | undefined;
+  readonly listener: ReplayListener;
+  readonly signal: AbortSignal;
 }
 
 /** How many events one look at their ends takes. */
@@ -46,28 +34,18 @@ const PAUSE_MS = 20;
 /**
  * Has handlers handle events again: resets the events of the filter to pending, and waits for their ends if the caller
  * asks for it. Events that are pending or running already stay as they are; a replay that waits, waits for them too.
+ * @returns how many were reset (`replayed`), how many matched and are handled anyway (`underWay`), whether the signal came before all were
+ *   reset (`isCut`), and how they ended, if it waited for that
  * @throws KitError REPLAY_FAILED if it waits, and no process handles the events
  */
-export async function replayToHandlers(
-  store: EventStore,
-  replay: HandlerReplay,
-): Promise<HandlerReplayResult> {
-  const { dispatcher, graceMs = 10_000, timeoutMs = Infinity } = replay;
-  const { listener = UNWATCHED, signal = UNINTERRUPTED } = replay;
-  const isAwaited = dispatcher !== undefined || replay.isAwaited === true;
-  const { ids, ...reset } = await resetMatching(store, replay, { listener, signal });
-  if (reset.isCut || !isAwaited) return { ...reset, ends: undefined };
-  if (ids.length === 0) return { ...reset, ends: new Map() };
+export async function replayToHandlers(store: EventStore, replay: HandlerReplay) {
+  const { dispatcher, graceMs, timeoutMs = Infinity, listener, signal } = replay;
+  const { ids, ...reset } = await resetMatching(store, replay);
+  if (reset.isCut || !(dispatcher || replay.isAwaited)) return { ...reset, ends: undefined };
+  if (ids.length === 0) return { ...reset, ends: new Map<Status, number>() };
   if (reset.underWay > 0)
     listener.say(`${plural(reset.underWay, 'more was', 'more were')} pending or running, and included`);
   listener.say(`${plural(reset.replayed, 'event was', 'events were')} reset to pending; waiting for the end`);
-  // A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers.
-  const { subscriber } = replay.filter;
-  const overview = dispatcher && (await store.reports.overview());
-  const work = subscriber === undefined ? overview : overview?.subscribers[subscriber];
-  const others = work ? work.pending - ids.length : 0;
-  if (others > 0)
-    listener.say(`${plural(others, 'other event is', 'other events are')} pending, and handled when due`);
   let stopping: Promise<unknown> | undefined;
   const stop = async () => {
     stopping ??= dispatcher?.stop(graceMs);
@@ -82,14 +60,8 @@ export async function replayToHandlers(
   }
 }
 
-type Watched = Required<Pick<HandlerReplay, 'listener' | 'signal'>>;
-
 /** Resets what matches. @returns the ids of all events that are handled from now on */
-async function resetMatching(
-  store: EventStore,
-  { filter, resetSteps }: HandlerReplay,
-  { listener, signal }: Watched,
-): Promise<Omit<HandlerReplayResult, 'ends'> & { readonly ids: readonly string[] }> {
+async function resetMatching(store: EventStore, { filter, resetSteps, listener, signal }: HandlerReplay) {
   // Before the reset: an event may end between the look for ended events and a later look for the others.
   const underWay = await underWayOf(store, filter);
   const total = await store.queue.count(filter);
@@ -130,7 +102,7 @@ async function underWayOf(store: EventStore, filter: EventFilter): Promise<Set<s
   return found;
 }
 
-interface Waiting extends Watched {
+interface Waiting extends Pick<HandlerReplay, 'listener' | 'signal'> {
   /** when to stop waiting, milliseconds since the epoch; Infinity: never */
   readonly until: number;
   /** ends what runs in this process */

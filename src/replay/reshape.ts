@@ -53,15 +53,12 @@ async function newestOf(events: Events, signal: AbortSignal): Promise<number> {
   return newest;
 }
 
-async function* moved(events: Events, byMs: number): AsyncGenerator<RecordedEvent> {
+async function* moved(events: Events, byMs: number): Events {
   for await (const event of events) {
-    if (event.eventTime === 0) {
-      yield event; // nothing to move
-      continue;
-    }
     // As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only if the time has one.
     const event_time = new Date(event.eventTime + byMs).toISOString().replace(/(\.000)?Z$/, '+00:00');
-    yield { ...event, body: JSON.stringify({ ...JSON.parse(event.body), event_time }) };
+    const body = () => JSON.stringify({ ...JSON.parse(event.body), event_time });
+    yield event.eventTime === 0 ? event : { ...event, body: body() }; // without a time, nothing moves
   }
 }
 
@@ -85,11 +82,7 @@ async function* shuffled(events: Events, random: () => number): Events {
 }
 
 /** Yields each event when its time has come: the recorded gaps, divided by the speed. */
-async function* paced(
-  events: Events,
-  speed: number,
-  { clock, signal }: Reading,
-): AsyncGenerator<RecordedEvent> {
+async function* paced(events: Events, speed: number, { clock, signal }: Reading): Events {
   const began = clock.monotonic();
   let first: number | undefined;
   for await (const event of events) {

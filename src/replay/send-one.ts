@@ -5,7 +5,7 @@ import { KitError } from '../base/errors.ts';
 import type { PostResult } from '../base/post.ts';
 import { signNotification, unsignedToken } from '../notification/token.ts';
 import { readBody } from './compose.ts';
-import { type NotificationRequest, ReceiverClient } from './receiver-client.ts';
+import { type NotificationRequest, postNotification } from './receiver-client.ts';
 
 /** A way in which a notification is broken; a receiver must refuse each of them. */
 export type Fault = 'forged' | 'alg-none' | 'tampered' | 'iat' | 'oversized' | 'truncated' | 'slow';
@@ -28,10 +28,9 @@ const SLOW_ANSWER_MS = 120_000;
 
 /** Signs one notification and sends it. @throws KitError INPUT_INVALID if the fault needs a body that is a JSON object */
 export async function sendNotification(body: Buffer, { to, ...breaking }: Sending) {
-  const client = new ReceiverClient(to);
   const timeoutMs = breaking.fault === 'slow' ? SLOW_ANSWER_MS : ANSWER_MS;
   const began = systemClock.monotonic();
-  const answer = await client.post({ ...requestOf(body, breaking), timeoutMs });
+  const answer = await postNotification(to, { ...requestOf(body, breaking), timeoutMs });
   return { answer, ms: Math.round(systemClock.monotonic() - began) };
 }
 

@@ -157,13 +157,11 @@ function matches(event: RecordedEvent, filter: EventFilter): boolean {
 const PAGE = 200;
 
 /** All events that a filter takes, the oldest first, a page at a time. Memory does not grow with their number. */
-export async function* pagesOf(
-  store: Pick<StoreReader, 'queue'>,
-  filter: EventFilter,
-): AsyncGenerator<readonly StoredEvent[]> {
+export async function* pagesOf({ queue }: Pick<StoreReader, 'queue'>, filter: EventFilter) {
   let after: string | undefined;
   do {
-    const { events, next } = await store.queue.search({ filter, after, limit: PAGE, order: 'oldest' });
+    const searched = queue.search({ filter, after, limit: PAGE, order: 'oldest' });
+    const { events, next }: Awaited<typeof searched> = await searched;
     if (events.length > 0) yield events;
     after = next;
   } while (after !== undefined);
@@ -172,9 +170,4 @@ export async function* pagesOf(
 /** Whether handlers take an event up without a replay. */
 export function isUnderWay({ status, nextAttemptAt }: StoredEvent): boolean {
   return status === 'running' || (status === 'pending' && nextAttemptAt === undefined);
-}
-
-/** Whether a replay to the handlers resets an event. */
-export function isReplayable(event: StoredEvent): boolean {
-  return !isUnderWay(event) && event.body !== undefined;
 }

@@ -6,6 +6,7 @@ import { durationOf } from '../base/duration.ts';
 import { logFormat } from '../base/log.ts';
 import { nextOf } from '../base/schedule.ts';
 import { plural } from '../base/text.ts';
+import { headlineOf } from '../base/thrown.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { GATHER_MS } from '../dispatch/dispatcher.ts';
 import { schedulesOf } from '../dispatch/handler.ts';
@@ -16,7 +17,6 @@ import { keyOf, signNotification } from '../notification/token.ts';
 import { type Retry, StatusesClient } from '../provider/index.ts';
 import { differences, type EventEnd, endAsText, NEVER_ENDED, told } from '../replay/expectations.ts';
 import { exportRecording, writeWholeFile } from '../replay/export-recording.ts';
-import { firstLine } from '../replay/recording-lines.ts';
 import { pagesOf, type RecordedEvent, wholeRecording } from '../replay/sources.ts';
 import type { Attempt, EventFilter, Recorded, StoredEvent } from '../store/event-store.ts';
 import { openStore } from '../store/open.ts';
@@ -390,7 +390,7 @@ export class TestReceiver {
       const told = Map.groupBy([...own.map(toldReminder), ...set.map(({ name }) => `${name} set`)], String);
       const reminders = Object.fromEntries(Array.from(told, ([text, { length }]) => [text, length]));
       const state = await this.state(resource, subscriber);
-      ends.set(id, { status, attempts, reason: reason && firstLine(reason), state, reminders });
+      ends.set(id, { status, attempts, reason: reason && headlineOf(reason), state, reminders });
     }
     return ends;
   }

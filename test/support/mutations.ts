@@ -114,7 +114,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/inspector/live.test.ts: with 410',
   },
   'never lost: hookkit listen goes on after what was taken, and never after what was not': {
-    change: ['if (client && !sent) return;', ''],
+    change: ['if (to && !sent) return;', ''],
     noticedBy: 'test/cli/listen.test.ts: sends again what is not taken',
   },
   // 2. Nothing unverified is ever handled.

@@ -6,13 +6,14 @@ import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
+import { headlineOf } from '../../base/thrown.ts';
 import type { Config } from '../../config.ts';
 import type { StartContext } from '../../dispatch/handler.ts';
 import { handlersFile, loadApp } from '../../dispatch/load-handlers.ts';
 import { refusalOf } from '../../replay/compose.ts';
 import * as expectations from '../../replay/expectations.ts';
 import { writeWholeFile } from '../../replay/export-recording.ts';
-import { firstLine, toLine } from '../../replay/recording-lines.ts';
+import { toLine } from '../../replay/recording-lines.ts';
 import { UNINTERRUPTED } from '../../replay/replay-listener.ts';
 import { type Reshaping, reshaped } from '../../replay/reshape.ts';
 import { type RecordedEvent, wholeRecording } from '../../replay/sources.ts';
@@ -166,7 +167,7 @@ async function casesAgain({ events, ends, options }: Played, flags: Flags): Prom
   };
   const failure = await playCrashes({ scenario, check, mayDie: true }).then(
     () => undefined,
-    ({ message, cause }: Error) => `${firstLine(message)}\n${messageOf(cause)}`,
+    ({ message, cause }: Error) => `${headlineOf(message)}\n${messageOf(cause)}`,
   );
   return [...again, { title: 'the same ends around each crash', failure }];
 }
