@@ -9,11 +9,11 @@ import { stats } from '../attention/attention.ts';
 import { RefusedError } from '../guard/refuse.ts';
 import { changeBy, type Endpoint, endpoint, flag, type Inspected } from './endpoint.ts';
 import { event, eventIdText, events, filterIn, filterShape } from './events.ts';
-import { received, receivedQuery } from './received.ts';
-import * as reports from './reports.ts';
+import { RECEIVED } from './received.ts';
+import { LISTS } from './reports.ts';
 import { passJson, scheduleList, series } from './stats.ts';
 import { type Change, changeOne, countFor, type Verb } from './verbs.ts';
-import { webhooks } from './webhooks.ts';
+import { WEBHOOKS } from './webhooks.ts';
 
 const oneEvent = z.object({ id: eventIdText });
 
@@ -97,45 +97,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
     input: oneEvent.extend({ reason: reasonText }),
     run: (inspected, given, { req }) => changeOne(inspected, { ...asked('dismiss', req), ...given }),
   }),
-  endpoint('get', '/received', {
-    summary:
-      'What was received after a cursor, oldest first, as recordings in NDJSON, each with its cursor; nothing is skipped. ' +
-      'The header X-Cursor says where to go on, also if nothing matched, and X-Behind about how many events come behind. ' +
-      '410: the cursor is of another database.',
-    input: receivedQuery,
-    run: received,
-  }),
-  endpoint('get', '/channels', {
-    summary: 'Live channels with their state by their newest event, the latest change first.',
-    input: reports.channelsQuery,
-    run: reports.channelList,
-  }),
-  endpoint('get', '/reminders', {
-    summary: 'Reminders that are set for media and channels, the next one due first.',
-    input: reports.remindersQuery,
-    run: reports.reminderList,
-  }),
+  RECEIVED,
+  ...LISTS,
   endpoint('get', '/schedules', {
     summary:
       'Schedules with their last and next ticks; overdue: none of its instances has made the next one.',
     run: scheduleList,
-  }),
-  endpoint('get', '/problems', {
-    summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
-    run: reports.problemList,
-  }),
-  endpoint('get', '/refusals', {
-    summary:
-      'Refused requests of all processes by reason, webhook and network; in_a_row: how many since one was accepted.',
-    run: reports.refusals,
-  }),
-  endpoint('get', '/rejections', {
-    summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
-    run: reports.rejections,
-  }),
-  endpoint('get', '/quarantine', {
-    summary: 'Notifications that wait for a secret which verifies them.',
-    run: reports.quarantine,
   }),
   endpoint('post', '/quarantine/admit', {
     summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
@@ -158,18 +125,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
       return { dropped: await noted(store, req, 'quarantine drop', drop) };
     },
   }),
-  endpoint('get', '/webhooks', {
-    summary: 'Webhooks at the provider, if it can be asked, and those with a secret. No secret is shown.',
-    run: webhooks,
-  }),
+  WEBHOOKS,
   endpoint('get', '/reconciled', {
     summary: 'The last pass that looked for what never came; null before the first.',
     run: async ({ store }) => ({ last_pass: passJson(await store.reports.lastPass()) }),
-  }),
-  endpoint('get', '/audit', {
-    summary: 'Who changed what in a year, the last first; `changed` is null until a change has ended.',
-    input: reports.auditQuery,
-    run: reports.audit,
   }),
   endpoint('get', '/stats', {
     summary: 'What needs attention; counts, times and rates.',

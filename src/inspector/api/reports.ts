@@ -1,129 +1,124 @@
 import { z } from 'zod';
 import { cut } from '../../base/text.ts';
-import type { Change, Refusals } from '../../store/event-store.ts';
+import type { Change, Problem, Refusals } from '../../store/event-store.ts';
 import { iso, isoOrNull, jsonOf, reminderJson, unprovenJson } from '../../store/queue/lists/event-json.ts';
 import { adviceOnRefused } from '../watch/request-results.ts';
-import type { Inspected } from './endpoint.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
 
 /** So many groups say what is wrong. Strangers and handlers could make thousands. */
 const MOST_GROUPS = 100;
-
-/**
- * Dead events, and those that wait after a failure, in groups: the largest first. `error` is a first line in which * stands for what differs,
- * and a filter of that name. Of those that wait, `next_at` is when the next one is tried again, and `failing_since` when the oldest failed
- * first. `more` counts further groups.
- */
-export async function problemList({ store }: Inspected) {
-  const found = await store.queue.problems();
-  return {
-    problems: found
-      .slice(0, MOST_GROUPS)
-      .map(({ failedSince, ...one }) => ({ ...jsonOf(one), failing_since: isoOrNull(failedSince) })),
-    more: Math.max(0, found.length - MOST_GROUPS),
-  };
-}
-
-export const channelsQuery = z.object({
-  state: z.enum(['active', 'idle']).optional(),
-  after: z.string().max(200).optional().describe('a channel_id'),
-  limit: z.coerce.number().int().min(1).max(1000).default(200),
-});
-
+const NEWEST_QUARANTINED = 100;
+/** Enough of a body that nobody has verified: of a hundred whole ones, a page could have many megabytes. */
+const LONGEST_BODY = 4000;
 const PREFIX = 'channel:';
 
-/** Live channels, the latest change of state first; `next` is the `after` of the next page. */
-export async function channelList({ store }: Inspected, asked: z.output<typeof channelsQuery>) {
-  const { state, after, limit } = asked;
-  const found = await store.reports.channels({ state, after: after && `${PREFIX}${after}`, limit });
-  const list = found.channels.map(({ resource, siteId, since, event, state: now }) => ({
-    channel_id: resource.slice(PREFIX.length),
-    site_id: siteId,
-    state: now,
-    since: isoOrNull(since || undefined),
-    event,
-  }));
-  const next = list.length < limit ? null : (list.at(-1)?.channel_id ?? null);
-  return { counts: found.counts, channels: list, next };
-}
-
+const limit = z.coerce.number().int().min(1).max(1000).default(200);
 const text = z.string().max(1000);
 const dueAt = z.coerce.number<string>().int();
 /** Where a page of reminders ended. */
 const place = z.object({ dueAt, subscriber: text, resource: text, name: text });
 const membersOf = (query: string) => Object.fromEntries(new URLSearchParams(query));
 
-export const remindersQuery = z.object({
-  after: text.transform(membersOf).pipe(place).optional().describe('the `next` of an answer'),
-  limit: channelsQuery.shape.limit,
-});
-
-/** What is set for media and channels, the next one first; `next` is the `after` of the next page. */
-export async function reminderList({ store }: Inspected, asked: z.output<typeof remindersQuery>) {
-  const found = await store.queue.reminders(asked);
-  const last = found.length < asked.limit ? undefined : found.at(-1);
-  const next = last ? `${new URLSearchParams({ ...place.parse(last), dueAt: `${last.dueAt}` })}` : null;
-  return { reminders: found.map(reminderJson), next };
-}
-
-/** Refused requests of all processes by reason, webhook and network: the last ones first. `more` counts further groups. */
-export async function refusals({ watch, store }: Inspected) {
-  await watch.report();
-  const found = await store.reports.refusals();
-  return {
-    refusals: found.slice(0, MOST_GROUPS).map(refusalJson),
-    more: Math.max(0, found.length - MOST_GROUPS),
-  };
-}
-
 /** `webhook_id` is as the requests claimed it; empty where they named none. `in_a_row`: since something of the webhook was last accepted. */
-export function refusalJson({ reason, webhookId, network, firstAt, lastAt, count, inARow }: Refusals) {
-  const advice = adviceOnRefused(reason, { webhookId });
-  const times = { first_at: iso(firstAt), last_at: iso(lastAt) };
-  return { reason, webhook_id: webhookId, network, ...times, count, in_a_row: inARow, advice };
+export function refusalJson({ rowSince: _, ...one }: Refusals) {
+  return { ...jsonOf(one), advice: adviceOnRefused(one.reason, one) };
 }
 
-/** `path` is a JSON Pointer of the first member that differs from the claims. */
-export async function rejections({ watch }: Inspected) {
-  return {
-    rejections: watch.rejections.map(({ at, result, answer }) => ({
-      at: iso(at),
-      status: answer.status,
-      result,
-      reason: answer.refusal?.reason ?? answer.error ?? '',
-      path: answer.refusal?.reason === 'claims differ' ? answer.refusal.path : null,
-      kind: answer.kind,
-      webhook_id: answer.webhookId,
-      source: answer.source,
-      advice: adviceOnRefused(result, answer),
-    })),
-  };
-}
+/** The routes of lists beside that of events. `next` is the `after` or `before` of the next page; `more` counts further groups. */
+export const LISTS: readonly Endpoint[] = [
+  endpoint('get', '/channels', {
+    summary: 'Live channels with their state by their newest event, the latest change first.',
+    input: z.object({
+      state: z.enum(['active', 'idle']).optional(),
+      after: z.string().max(200).optional().describe('a channel_id'),
+      limit,
+    }),
+    run: async ({ store }, { after, ...page }) => {
+      const found = await store.reports.channels({ ...page, after: after && `${PREFIX}${after}` });
+      const channels = found.channels.map(({ resource, siteId, since, event, state }) => ({
+        channel_id: resource.slice(PREFIX.length),
+        site_id: siteId,
+        state,
+        since: isoOrNull(since || undefined),
+        event,
+      }));
+      const next = channels.length < page.limit ? null : (channels.at(-1)?.channel_id ?? null);
+      return { counts: found.counts, channels, next };
+    },
+  }),
+  endpoint('get', '/reminders', {
+    summary: 'Reminders that are set for media and channels, the next one due first.',
+    input: z.object({
+      after: text.transform(membersOf).pipe(place).optional().describe('the `next` of an answer'),
+      limit,
+    }),
+    run: async ({ store }, page) => {
+      const found = await store.queue.reminders(page);
+      const last = found.length < page.limit ? undefined : found.at(-1);
+      const next = last ? `${new URLSearchParams({ ...place.parse(last), dueAt: `${last.dueAt}` })}` : null;
+      return { reminders: found.map(reminderJson), next };
+    },
+  }),
+  // `error` is a first line in which * stands for what differs, and a filter of that name. Of those that wait, `next_at` is when the next one
+  // is tried again, and `failing_since` when the oldest failed first.
+  endpoint('get', '/problems', {
+    summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
+    run: async ({ store }) => {
+      const { told, more } = firstOf(await store.queue.problems());
+      const json = ({ failedSince, ...one }: Problem) => ({
+        ...jsonOf(one),
+        failing_since: isoOrNull(failedSince),
+      });
+      return { problems: told.map(json), more };
+    },
+  }),
+  endpoint('get', '/refusals', {
+    summary:
+      'Refused requests of all processes by reason, webhook and network; in_a_row: how many since one was accepted.',
+    run: async ({ watch, store }) => {
+      await watch.report();
+      const { told, more } = firstOf(await store.reports.refusals());
+      return { refusals: told.map(refusalJson), more };
+    },
+  }),
+  // `path` is a JSON Pointer of the first member that differs from the claims.
+  endpoint('get', '/rejections', {
+    summary: 'The last 200 requests that this process refused, with the reasons, newest first.',
+    run: async ({ watch }) => ({
+      rejections: watch.rejections.map(({ at, result, answer }) => ({
+        at: iso(at),
+        status: answer.status,
+        result,
+        reason: answer.refusal?.reason ?? answer.error ?? '',
+        path: answer.refusal?.reason === 'claims differ' ? answer.refusal.path : null,
+        kind: answer.kind,
+        webhook_id: answer.webhookId,
+        source: answer.source,
+        advice: adviceOnRefused(result, answer),
+      })),
+    }),
+  }),
+  endpoint('get', '/quarantine', {
+    summary: 'Notifications that wait for a secret which verifies them.',
+    run: async ({ store }) => {
+      const { total, webhooks, newest } = await store.quarantine.summary({ newest: NEWEST_QUARANTINED });
+      const shown = newest.map((entry) => ({ ...unprovenJson(entry), body: cut(entry.body, LONGEST_BODY) }));
+      return { total, webhooks: webhooks.map(jsonOf), newest: shown };
+    },
+  }),
+  endpoint('get', '/audit', {
+    summary: 'Who changed what in a year, the last first; `changed` is null until a change has ended.',
+    input: z.object({ before: z.coerce.number().int().optional().describe('a seq'), limit }),
+    run: async ({ store }, page) => {
+      const found = await store.reports.changes(page);
+      const next = found.length < page.limit ? null : (found.at(-1)?.seq ?? null);
+      const json = (one: Change) => ({ ...jsonOf(one), at: iso(one.at), filters: JSON.parse(one.filters) });
+      return { changes: found.map(json), next };
+    },
+  }),
+];
 
-const NEWEST_QUARANTINED = 100;
-/** Enough of a body that nobody has verified: of a hundred whole ones, a page could have many megabytes. */
-const LONGEST_BODY = 4000;
-
-export async function quarantine({ store }: Inspected) {
-  const { total, webhooks, newest } = await store.quarantine.summary({ newest: NEWEST_QUARANTINED });
-  return {
-    total,
-    webhooks: webhooks.map(({ webhookId, notifications, firstAt, lastAt }) => ({
-      webhook_id: webhookId,
-      notifications,
-      first_at: iso(firstAt),
-      last_at: iso(lastAt),
-    })),
-    newest: newest.map((entry) => ({ ...unprovenJson(entry), body: cut(entry.body, LONGEST_BODY) })),
-  };
-}
-
-const { limit } = channelsQuery.shape;
-export const auditQuery = z.object({ before: z.coerce.number().int().optional().describe('a seq'), limit });
-
-/** What people have changed, the last first; `next` is the `before` of the next page. `who` is what they said. */
-export async function audit({ store }: Inspected, asked: z.output<typeof auditQuery>) {
-  const found = await store.reports.changes(asked);
-  const next = found.length < asked.limit ? null : (found.at(-1)?.seq ?? null);
-  const json = (one: Change) => ({ ...jsonOf(one), at: iso(one.at), filters: JSON.parse(one.filters) });
-  return { changes: found.map(json), next };
-}
+const firstOf = <T>(groups: readonly T[]) => ({
+  told: groups.slice(0, MOST_GROUPS),
+  more: Math.max(0, groups.length - MOST_GROUPS),
+});

@@ -144,13 +144,8 @@ function workJson({ name, behind }: Subscriber, { subscribers }: Overview, lives
   return { pending, waiting, running, behind, instances, oldest_pending_at: isoOrNull(oldestPendingAt) };
 }
 
-const instanceJson = ({ name, version, startedAt, seenAt, leftAt, running, state }: Instance) => ({
-  name,
-  version,
-  started_at: iso(startedAt),
-  seen_at: iso(seenAt),
-  left_at: isoOrNull(leftAt),
-  running,
+const instanceJson = ({ state, machine, aheadMs, kinds, now, ...one }: Instance) => ({
+  ...jsonOf(one),
   away: state === 'away',
 });
 

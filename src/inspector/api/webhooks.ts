@@ -4,7 +4,7 @@ import { WebhooksClient } from '../../provider/index.ts';
 import { standingsFrom, viewsOf } from '../../rotation/webhook-view.ts';
 import { iso, isoOrNull } from '../../store/queue/lists/event-json.ts';
 import { webhooksLeftOut } from '../attention/coming-in.ts';
-import type { Inspected } from './endpoint.ts';
+import { endpoint, type Inspected } from './endpoint.ts';
 import { refusalJson } from './reports.ts';
 
 /** A page that follows what happens would ask the provider each second. */
@@ -43,32 +43,36 @@ export function registeredWebhooks({ config, clock }: AdminNeeds): Inspected['re
  * such webhook or did not say: `provider_unknown` says why. `fallback`: WEBHOOK_SECRET serves every webhook that never had a stored secret.
  * `last_accepted_at` is null if none of the newest events came by it. `left_out`: nothing of it gets in, as the overview says.
  */
-export async function webhooks(inspected: Inspected) {
-  const { store, config, watch, clock } = inspected;
-  await watch.report();
-  const now = clock.now();
-  const [ever, secrets, refusals, accepted] = await Promise.all([
-    store.secrets.all(),
-    store.secrets.live(),
-    store.reports.refusals(),
-    store.reports.newestOfWebhooks(),
-  ]);
-  const leftOut = webhooksLeftOut({ refusals, secrets: ever, accepted, now });
-  const newest = Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
-  const { webhooks: known, unknown = null } = await inspected.registered(newest);
-  const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(({ id, provider, secret }) => {
-    const refused = refusals.find(({ webhookId }) => webhookId === id);
-    return {
-      webhook_id: id,
-      provider: provider ?? null,
-      secret,
-      secrets: secrets
-        .filter(({ webhookId }) => webhookId === id)
-        .map(({ createdAt, retireAt }) => ({ created_at: iso(createdAt), retires_at: isoOrNull(retireAt) })),
-      last_accepted_at: isoOrNull(accepted.find(({ webhookId }) => webhookId === id)?.receivedAt),
-      last_refused: refused ? refusalJson(refused) : null,
-      left_out: leftOut.some((one) => one.id === id),
-    };
-  });
-  return { webhooks: shown, provider_unknown: unknown, fallback: config.WEBHOOK_SECRET !== undefined };
-}
+export const WEBHOOKS = endpoint('get', '/webhooks', {
+  summary: 'Webhooks at the provider, if it can be asked, and those with a secret. No secret is shown.',
+  run: async ({ store, config, watch, clock, registered }) => {
+    await watch.report();
+    const now = clock.now();
+    const [ever, secrets, refusals, accepted] = await Promise.all([
+      store.secrets.all(),
+      store.secrets.live(),
+      store.reports.refusals(),
+      store.reports.newestOfWebhooks(),
+    ]);
+    const leftOut = webhooksLeftOut({ refusals, secrets: ever, accepted, now });
+    const newest = Math.max(0, ...secrets.map(({ createdAt }) => createdAt));
+    const { webhooks: known, unknown = null } = await registered(newest);
+    const shown = viewsOf(standingsFrom(config, ever, secrets), known).map(({ id, provider, secret }) => {
+      const isOf = ({ webhookId }: { readonly webhookId: string }) => webhookId === id;
+      const refused = refusals.find(isOf);
+      return {
+        webhook_id: id,
+        provider: provider ?? null,
+        secret,
+        secrets: secrets.filter(isOf).map((one) => ({
+          created_at: iso(one.createdAt),
+          retires_at: isoOrNull(one.retireAt),
+        })),
+        last_accepted_at: isoOrNull(accepted.find(isOf)?.receivedAt),
+        last_refused: refused ? refusalJson(refused) : null,
+        left_out: leftOut.some((one) => one.id === id),
+      };
+    });
+    return { webhooks: shown, provider_unknown: unknown, fallback: config.WEBHOOK_SECRET !== undefined };
+  },
+});

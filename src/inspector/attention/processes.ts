@@ -19,7 +19,8 @@ export function processes(known: Known): Found {
     .filter(({ chain }) => chain.length > 0);
   const isRestarting = (machine: string) => restarts.some(({ of }) => of === machine);
   // One that cannot record may live, and cannot say so.
-  const away = problem === undefined ? lives.filter(({ state }) => state === 'away') : [];
+  const isAway = ({ state, machine }: Instance) =>
+    state === 'away' && problem === undefined && !isRestarting(machine);
   return [
     instance === null &&
       lives.every(({ state }) => state === 'left' || state === 'replaced') && {
@@ -37,19 +38,17 @@ export function processes(known: Known): Found {
         ...(id && { path: `events/${id}` }),
       };
     }),
-    ...away
-      .filter(({ machine }) => !isRestarting(machine))
-      .map((one) => {
-        const [events] = atWork([one], known);
-        const blocked = events && 'A handler that blocks the event loop looks like this. ';
-        return {
-          fault: 'away',
-          of: one.name,
-          since: one.seenAt,
-          text: `Instance ${one.name} was last seen ${duration(since(one.seenAt, one.now))} ago${events}`,
-          advice: `It stands still or has crashed: look at its log, and start it again. ${blocked}${FORGET}`,
-        };
-      }),
+    ...lives.filter(isAway).map((one) => {
+      const [events] = atWork([one], known);
+      const blocked = events && 'A handler that blocks the event loop looks like this. ';
+      return {
+        fault: 'away',
+        of: one.name,
+        since: one.seenAt,
+        text: `Instance ${one.name} was last seen ${duration(since(one.seenAt, one.now))} ago${events}`,
+        advice: `It stands still or has crashed: look at its log, and start it again. ${blocked}${FORGET}`,
+      };
+    }),
     fewer(known),
     ...clocksOff(known).map(({ of, ms }) => {
       const off = `${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead'}`;
