@@ -161,9 +161,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @param told where it comes from, for errors
  * @throws KitError CONFIG_INVALID naming every mistake at once: the variable, its value (unless secret), the valid values
  */
-export function parseConfig(env: Environment, told = 'the environment'): Config {
-  return parseSettings(environment, told, env);
-}
+export const parseConfig = (env: Environment, told?: string): Config => parseSettings(environment, told, env);
 
 /** An empty value counts as not set. Of a secret, it is what its file holds, or the Error that tells why that does not count. */
 function given(name: string, env: Environment): string | Error | undefined {

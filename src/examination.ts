@@ -17,7 +17,7 @@ import { checkAlert, checkClock, checkProvider, checkUrls } from './provider/che
 import { PROBE_ANSWERS } from './receiver/verdict.ts';
 import { readStandings } from './rotation/webhook-view.ts';
 import { judged } from './store/engine.ts';
-import type { Instance, WebhookSecret } from './store/event-store.ts';
+import type { WebhookSecret } from './store/event-store.ts';
 import { engineOf, openStore } from './store/open.ts';
 
 interface Examination {
@@ -35,7 +35,7 @@ interface Examination {
 /** Runs all checks of an installation, one after another. A problem is a finding, never an error. */
 export async function* examine(examination: Examination): AsyncGenerator<Finding, void, undefined> {
   const { flags, tell, urls, isOffline, isAlertTried } = examination;
-  yield checkNode();
+  yield findingsOf('node').ok(`Node.js ${process.versions.node}`); // an older one gets no further than bin/hookkit.js
   const configuration = findingsOf('configuration');
   let config: Config;
   try {
@@ -112,13 +112,6 @@ function above(folder: string, name: string): string | undefined {
   return folder === dirname(folder) ? undefined : above(dirname(folder), name);
 }
 
-function checkNode(): Finding {
-  const { ok, warn } = findingsOf('node');
-  const { node: version } = process.versions; // 24 at least: an older one gets no further than bin/hookkit.js
-  if (Number.parseInt(version, 10) % 2 === 0) return ok(`Node.js ${version}`);
-  return warn(`Node.js ${version} is no LTS version and soon gets no more fixes: use an even version`);
-}
-
 function checkOpenFiles(wanted: number): Finding {
   const [most, connections] = [mostOpenFiles(), connectionsWithin(wanted)];
   const advice = `so a server with this limit takes ${connections} connections, not ${wanted}: raise the limit (ulimit -n, LimitNOFILE)`;
@@ -131,7 +124,7 @@ function checkOpenFiles(wanted: number): Finding {
 type Verifiable = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * The checks of the database, and those that need it open: the secrets, the instances, and the events that wait.
+ * The checks of the database, and those that need it open: the secrets, and the events that wait.
  * @returns the webhooks whose notifications can be verified: those with a live secret, and those that WEBHOOK_SECRET serves; undefined if
  * that is not known
  */
@@ -142,7 +135,6 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     await using store = await openStore({ ...config, clock: systemClock, threads: false });
     const standings = await readStandings(store, config);
     yield checkSecrets(await store.secrets.live(), config);
-    yield checkInstances(await store.reports.instances());
     const { pending, running, dead, quarantined, paused } = await store.reports.overview();
     const seen = `${pending} pending, ${running} running, ${dead} dead, ${quarantined} in quarantine`;
     const resume = `${paused?.by} has paused handling (${paused?.reason}): npx hookkit resume`;
@@ -168,23 +160,11 @@ function checkSecrets(live: readonly WebhookSecret[], config: Config): Finding {
   const { WEBHOOK_SECRET: fallback } = config;
   const stored = new Set(live.map(({ webhookId }) => webhookId));
   const others = fallback === undefined ? '' : ', and WEBHOOK_SECRET for those that never had one';
-  const seeded = live.filter(({ secret }) => isSeededInPublic(secret, config));
-  const whose = new Set(seeded.map(({ webhookId }) => `webhook ${webhookId}`));
-  if (isSeededInPublic(fallback ?? '', config)) whose.add('WEBHOOK_SECRET');
+  const all = [...live, { webhookId: undefined, secret: fallback ?? '' }];
+  const seeded = all.filter(({ secret }) => isSeededInPublic(secret, config));
+  const whose = new Set(seeded.map(({ webhookId: id }) => (id ? `webhook ${id}` : 'WEBHOOK_SECRET')));
   return judged('secrets', `they open with the key; webhooks with a secret: ${stored.size}${others}`, [
     [stored.size === 0 && fallback === undefined, 'FAIL', NO_SECRET],
     [whose.size > 0, 'FAIL', `that of ${[...whose].join(', ')} ${PREDICTABLE}`],
   ]);
-}
-
-function checkInstances(instances: readonly Instance[]): Finding {
-  const { ok, warn, skipped } = findingsOf('instances');
-  const present = instances.filter(({ state }) => state === 'live' || state === 'away');
-  const words = present.map(
-    ({ name, version, now, seenAt }) =>
-      `${name} (${version}), seen ${Math.round((now - seenAt) / 1000)} s ago`,
-  );
-  if (words.length === 0) return skipped('no server runs on this database');
-  if (!present.some(({ state }) => state === 'away')) return ok(words.join('; '));
-  return warn(`${words.join('; ')}: one stands still, has crashed or cannot write: look at its log`);
 }
