@@ -6,6 +6,8 @@ import { keyPathOf } from '../store/secrets/vault.ts';
 import { configOf } from './options.ts';
 import { line, print, say } from './output.ts';
 
+const ON_A_SERVER = 'on PostgreSQL, back up with pg_dump: docs/scaling.md has the command';
+
 export function addBackup(program: Command): void {
   program
     .command('backup')
@@ -17,11 +19,7 @@ export function addBackup(program: Command): void {
 async function backup(file: string, _: object, command: Command): Promise<void> {
   const { DATABASE_URL, SECRETS_KEY } = configOf(command);
   const path = sqlitePathOf(DATABASE_URL);
-  if (path === undefined)
-    throw new KitError(
-      'INPUT_INVALID',
-      'on PostgreSQL, back up with pg_dump: docs/scaling.md has the command',
-    );
+  if (path === undefined) throw new KitError('INPUT_INVALID', ON_A_SERVER);
   const { backUp } = await import('../store/sqlite/connection.ts');
   const { events, bytes } = await backUp(path, file);
   await print(`${line(file)}: ${plural(events, 'event')}, ${bytes} bytes, checked`);

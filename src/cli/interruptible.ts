@@ -7,10 +7,7 @@ import { SAME_SIGNAL_MS } from '../stopping.ts';
  * next. Another one, a second or more later, ends the process at once.
  * @param advice what to do after an interruption
  */
-export async function interruptible<T>(
-  advice: string,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+export async function interruptible<T>(advice: string, work: (signal: AbortSignal) => Promise<T>) {
   const controller = new AbortController();
   const release = onInterrupt(() => {
     if (controller.signal.aborted) return;

@@ -2,7 +2,7 @@ import { systemClock } from '../base/clock.ts';
 import { KitError } from '../base/errors.ts';
 import type { Finding } from '../base/finding.ts';
 import { visible, visibleLine } from '../base/text.ts';
-import type { ProgressStage, ReplayListener } from '../replay/replay-listener.ts';
+import type { ReplayListener } from '../replay/replay-listener.ts';
 
 /** Makes foreign text safe to print within a line. */
 export { visibleLine as line } from '../base/text.ts';
@@ -115,11 +115,17 @@ const CLEAR_LINE = '\r\x1b[2K';
  * A line at the bottom of a terminal: how far long work is, and how fast it goes.
  * @param verb what happens to each event, such as "exported"
  */
-export function progress(verb: string): ProgressStage {
+export function progress(verb: string) {
   const began = systemClock.now();
   let shownAt = 0;
+  let counted = 0;
   return {
-    show(done, share) {
+    /** Shows that a step has done so many more. */
+    step(ids: readonly string[]): void {
+      counted += ids.length;
+      this.show(counted, undefined);
+    },
+    show(done: number, share: number | undefined): void {
       const now = systemClock.now();
       if (!process.stderr.isTTY || now - shownAt < REFRESH_MS) return;
       shownAt = now;

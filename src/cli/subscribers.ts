@@ -12,7 +12,7 @@ import { subscriberOf } from '../store/stored.ts';
 import { change } from './change.ts';
 import { interruptible } from './interruptible.ts';
 import { configOf, moment } from './options.ts';
-import { onStderr, printResult, say, table } from './output.ts';
+import { printResult, progress, say, table } from './output.ts';
 import { appOf, loadingOnly } from './with-handlers.ts';
 
 /** Between two commits another process gets to write. */
@@ -75,11 +75,9 @@ async function start(subscriber: string, { since, json }: StartFlags, command: C
     interruptible('run it again to make the rest', async (signal) => {
       const { queue } = store;
       await queue.subscribe({ subscriber, kinds });
-      const making = onStderr.begin('made');
-      let made = 0;
+      const making = progress('made');
       const onStep = (ids: readonly string[]) => {
-        made += ids.length;
-        making.show(made, undefined);
+        making.step(ids);
         return pauseUntilAborted(systemClock, PAUSE_MS, signal);
       };
       const starting = change(store, command, () =>

@@ -29,11 +29,7 @@ async function dismiss({ reason, all, dryRun, json, ...flags }: Flags, command: 
       return printResult(json, { dry_run: true, dismissible }, text);
     }
     const stage = progress('dismissed');
-    let soFar = 0;
-    const onStep = (ids: readonly string[]) => {
-      soFar += ids.length;
-      stage.show(soFar, undefined);
-    };
+    const onStep = (ids: readonly string[]) => stage.step(ids);
     const dismissing = change(store, command, () => store.queue.dismiss(filter, reason, { onStep }));
     const { events: dismissed, left: running } = await dismissing.finally(stage[Symbol.dispose]);
     await printResult(json, { dismissed, running }, `${plural(dismissed, 'event')} dismissed`);

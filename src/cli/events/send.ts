@@ -36,7 +36,8 @@ async function send(flags: Flags, command: Command): Promise<void> {
   const { CHANGES_BODY, checkAnswer, sendNotification } = await import('../../replay/send-one.ts');
   const { wordOf } = await import('../../replay/receiver-client.ts');
   const config = configOf(command);
-  const { fault, asIs, json, to = ownUrl(config) } = flags;
+  const own = urlOf(config.HOST, config.PORT) + config.WEBHOOK_PATH;
+  const { fault, asIs, json, to = new URL(own) } = flags;
   if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
     throw new KitError('INPUT_INVALID', `--fault ${fault} changes the body, and --as-is leaves it`);
   const keys = await signingKeys(config, flags.secretFile);
@@ -56,10 +57,6 @@ async function send(flags: Flags, command: Command): Promise<void> {
   const whole = { ...answered, fault: fault ?? null, body: `${body}` };
   await printResult(json, whole, members(answered));
   checkAnswer(answer, fault);
-}
-
-function ownUrl({ HOST, PORT, WEBHOOK_PATH }: Config): URL {
-  return new URL(urlOf(HOST === '::' ? '127.0.0.1' : HOST, PORT) + WEBHOOK_PATH);
 }
 
 /**
