@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { nextTick } from 'node:process';
 import type { MonotonicClock } from '../base/clock.ts';
 import { isUnavailable, KitError } from '../base/errors.ts';
@@ -58,14 +59,15 @@ export function gathered<I, O>(
     }
   };
 
-  const start = async (): Promise<void> => {
+  // A commit serves many requests: a trace of the first one would go on with those of all others.
+  const start = AsyncResource.bind(async (): Promise<void> => {
     isWorking = true;
     while (waiting.length > 0) {
       await turn();
       await workOn(waiting.splice(0, MOST_ROWS));
     }
     isWorking = false;
-  };
+  });
 
   return (input) => {
     const done = Promise.withResolvers<O>();

@@ -9,10 +9,11 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { systemClock } from '../../src/base/clock.ts';
 import type { ReadyApp } from '../../src/dispatch/open-app.ts';
 import { fail, type Handlers } from '../../src/index.ts';
 import { keyOf, signNotification } from '../../src/notification/token.ts';
-import type { VerifiedNotification } from '../../src/store/event-store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { tracingOf } from '../../src/tracing/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodyOf, SECRET } from '../support/notifications.ts';
@@ -68,13 +69,13 @@ test('loads nothing of OpenTelemetry, where no SDK runs', async () => {
 
 test('stores no context, when spans are empty, as those of an SDK with an older API', async () => {
   const { tracedRecord } = await import('../../src/tracing/spans.ts');
-  const recorded: VerifiedNotification[] = [];
+  const stored: unknown[] = [];
   const record = tracedRecord(async (one) => {
-    recorded.push(one);
+    stored.push(one.trace);
     return { status: 'accepted', id: one.id };
   });
   await record(verified({ media_id: 'a' }));
-  expect(only(recorded).trace).toBeUndefined();
+  expect(stored).toEqual([undefined]);
 });
 
 describe('where an SDK runs', () => {
@@ -151,6 +152,14 @@ describe('where an SDK runs', () => {
     const shown = await fetch(`${service.adminUrl}/api/events/${id}`);
     expect(JSON.parse(await shown.text()).trace_id).toBe(traceId);
     expect(await (await fetch(`${service.adminUrl}/events/${id}`)).text()).toContain(`>${traceId}<`);
+  });
+
+  test('a commit is no part of the trace of a request, when it records for one, as it may for many', async () => {
+    const active: unknown[] = [];
+    const onCommit = () => active.push(trace.getActiveSpan());
+    await using store = await openStore({ DATABASE_URL: 'sqlite::memory:', clock: systemClock, onCommit });
+    await trace.getTracer('own').startActiveSpan('request', () => store.queue.record(verified()));
+    expect(active).toEqual([undefined]);
   });
 
   test('nothing but its request is traced, when a notification is not verified, whatever traceparent it has', async () => {
