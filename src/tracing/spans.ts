@@ -45,21 +45,29 @@ export const tracedApp = <A extends Wrapped>(app: A): A =>
     const options = { kind: SpanKind.CONSUMER, root: true, links: linksTo(event.trace), attributes };
     const isLate = () => ctx.signal.aborted && ctx.signal.reason.name === 'TimeoutError';
     const work = async (span: Span) => {
-      const once: HandlerContext['once'] = (step, fn) =>
-        ctx.once(step, () => inSpan('step', { attributes: { 'step.name': step } }, async () => fn()));
+      let open = 0;
+      const once: HandlerContext['once'] = (step, fn) => {
+        open++;
+        const done = ctx.once(step, () =>
+          inSpan('step', { attributes: { 'step.name': step } }, async () => fn()),
+        );
+        return done.finally(() => open--);
+      };
       const log = isReal(span) ? ctx.log.child({ trace_id: span.spanContext().traceId }) : ctx.log;
       const outcome = await handler(body, { ...ctx, once, log });
       const { type } = parseReturned(outcome); // it throws where the attempt fails
       if (isLate()) failed(span, 'timeout');
-      else if (type === 'fail' || type === 'error') failed(span, type === 'fail' ? 'failed' : 'TypeError');
+      else if (type === 'error') failed(span, 'TypeError');
+      else if (open > 0) failed(span, 'unawaited');
+      else if (type === 'fail') failed(span, 'failed');
       return outcome;
     };
     return inSpan(`process ${event.kind}`, options, work, (error) => (isLate() ? 'timeout' : typeOf(error)));
   });
 
-/** The attributes of a notification: its ids alone. As in the semantic conventions of OpenTelemetry for messaging. */
+/** The attributes of a notification: its ids alone. As in the semantic conventions of OpenTelemetry for messaging, 1.45. */
 const attributesOf = (name: string, type: string, { id, kind, resource }: Named): Attributes => ({
-  'messaging.system': 'webhook_receiver_kit',
+  'messaging.system.name': 'webhook_receiver_kit',
   'messaging.operation.name': name,
   'messaging.operation.type': type,
   'messaging.destination.name': kind,
