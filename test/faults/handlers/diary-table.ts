@@ -11,7 +11,7 @@ const workMs = Number(process.env.WORK_MS ?? 5);
  * Writes down when each run began and ended, by the diary's clock; has one step, and counts the events of its resource. Each subscriber has
  * resources of its own.
  */
-export async function note(event: { readonly media_id?: string }, ctx: HandlerContext): Promise<void> {
+async function note(event: { readonly media_id?: string }, ctx: HandlerContext): Promise<void> {
   const run = randomUUID();
   await pool.query(
     `INSERT INTO runs (run, process, event, resource, started) VALUES ($1, $2, $3, $4, clock_timestamp())`,
