@@ -144,43 +144,12 @@ test.each<[number, string, string, string, string, Record<string, string>?]>([
   if (status === 405) expect(answer.headers.get('allow')).toMatch(/GET, HEAD/);
 });
 
-test('what faults refuse changes nothing, what only reads has no conflict, and a seed refuses the same ones again', async () => {
-  const run = async () => {
-    stage.mock.reset();
-    const { id } = stage.webhook();
-    stage.mock.setFaults({ conflict: 0.4, unprocessable: 0.3 });
-    const statuses: number[] = [];
-    for (const name of 'abcdefghij') {
-      const { status } = await v2('PATCH', `/webhooks/${id}`, { metadata: { name } });
-      const { json } = await v2('GET', `/webhooks/${id}`);
-      expect(json.metadata.name === name).toBe(status === 200);
-      statuses.push(status);
-    }
-    return statuses;
-  };
-  const first = await run();
-  expect(new Set(first)).toEqual(new Set([200, 409, 422]));
-  expect(await run()).toEqual(first);
-});
-
-describe('requests as real clients send them', () => {
-  test('work with a slash at the end, in every operation, without a redirect', async () => {
-    const created = await v2('POST', '/webhooks/', { metadata });
-    const one = `/webhooks/${created.json.id}/`;
-    const answers = [created, await v2('GET', '/webhooks/?page=1'), await v2('GET', one)];
-    answers.push(await v2('PATCH', one, { metadata }), await v2('DELETE', one));
-    expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 204]);
-  });
-
-  test.each([undefined, 'text/plain', 'nonsense'])('work as Content-Type %s, never 415', async (type) => {
-    const headers = { Authorization, ...(type && { 'Content-Type': type }) };
-    const { status, json } = await v2('POST', '/webhooks', { metadata }, headers);
-    expect(status).toBe(201);
-    const sent = { ...headers, 'Content-Length': '8' };
-    expect((await v2('DELETE', `/webhooks/${json.id}`, 'nonsense', sent)).status).toBe(204);
-    const coded = { ...headers, 'Content-Encoding': 'nonsense' };
-    expect((await v2('POST', '/webhooks', { metadata }, coded)).status).toBe(400);
-  });
+test('every operation works with a slash at the end, without a redirect', async () => {
+  const created = await v2('POST', '/webhooks/', { metadata });
+  const one = `/webhooks/${created.json.id}/`;
+  const answers = [created, await v2('GET', '/webhooks/?page=1'), await v2('GET', one)];
+  answers.push(await v2('PATCH', one, { metadata }), await v2('DELETE', one));
+  expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 204]);
 });
 
 const limited = useStage({ rateLimit: 3 });

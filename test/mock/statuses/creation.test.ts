@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { api, at, DAY, HOUR, type Json, LIST, type Sent, STATUSES, useApi } from './support.ts';
+import { api, at, DAY, HOUR, type Json, LIST, STATUSES, useApi } from './support.ts';
 
 useApi();
 
@@ -47,11 +47,6 @@ describe('a new status', () => {
       application: { name: 'hookkit mock', website: null },
       url: `${api.url}/@alice/${reply.id}`,
     });
-  });
-
-  test('has its content warning as text, when it is published at once without one', async () => {
-    const { body } = await api.post({ spoiler_text: 'careful' });
-    expect(body).toMatchObject({ content: '<p>careful</p>', spoiler_text: '', sensitive: true });
   });
 
   test('echoes its parameters, as JSON with the types of the JSON, as a form as strings', async () => {
@@ -105,17 +100,6 @@ describe('a file', () => {
     const mixed = await scheduled({ media_ids: [b, await api.upload('video/mp4')] });
     expect(mixed.body.error).toBe('Cannot attach a video to a post that already contains images');
   });
-
-  test('is described anew in its scheduled status, until that is published', async () => {
-    const media = await api.upload();
-    const { id } = (await scheduled({ media_ids: [media] })).body;
-    const describe = (description: string) =>
-      api.request('PUT', `/api/v1/media/${media}`, { json: { description } });
-    expect((await describe('late')).status).toBe(200);
-    expect((await api.get(`${LIST}/${id}`)).body.media_attachments).toMatchObject([{ description: 'late' }]);
-    await api.clock.advance(DAY);
-    expect(await describe('too late')).toMatchObject({ status: 404, body: { error: 'Record not found' } });
-  });
 });
 
 describe('an Idempotency-Key', () => {
@@ -146,39 +130,5 @@ describe('an Idempotency-Key', () => {
       await post(key, {}, token);
     expect((await api.get(LIST)).body).toHaveLength(4);
     expect((await api.get(LIST, { token: 'bob-rw' })).body).toHaveLength(1);
-  });
-});
-
-describe('parameters', () => {
-  const fields = [
-    ['status', 'ünïcode & + % = 🎬'],
-    ['scheduled_at', at(DAY)],
-    ['poll[options][]', 'a'],
-    ['poll[options][]', 'b'],
-    ['poll[expires_in]', '3600'],
-  ] as const;
-  const search = new URLSearchParams(fields.map(([name, value]): [string, string] => [name, value]));
-  const multipart = new FormData();
-  for (const [name, value] of fields) multipart.append(name, value);
-  const asForm = { 'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8' };
-
-  test.each<[string, string, Sent]>([
-    ['a form', '', { body: String(search), headers: asForm }],
-    ['a form without Content-Type', '', { body: new TextEncoder().encode(String(search)) }],
-    ['multipart', '', { body: multipart }],
-    ['a query, which a body outweighs', `?${search}&status=no`, { json: { status: fields[0][1] } }],
-  ])('are understood alike, when they come as %s', async (_how, query, sent) => {
-    const { status, body } = await api.request('POST', STATUSES + query, sent);
-    expect([status, body.scheduled_at, body.params.text]).toEqual([200, at(DAY), 'ünïcode & + % = 🎬']);
-    expect(body.params.poll).toEqual({ options: ['a', 'b'], expires_in: '3600' });
-  });
-
-  test.each([
-    [400, 'application/json', '{"status":'],
-    [413, 'application/json', 'x'.repeat(17_000_000)],
-    [422, 'application/json', '[]'],
-  ])('are answered %d, when the body is of type %s and %.20j', async (status, type, body) => {
-    const answer = await api.request('POST', STATUSES, { body, headers: { 'Content-Type': type } });
-    expect([answer.status, answer.body]).toEqual([status, { error: expect.any(String) }]);
   });
 });

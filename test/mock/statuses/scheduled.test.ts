@@ -133,20 +133,6 @@ describe('a scheduled status', () => {
       expect(await api.request(method, `${LIST}/${id}`)).toMatchObject(NOT_FOUND);
   });
 
-  test('opens its poll when it goes out, for as long as was asked for', async () => {
-    await api.schedule(HOUR, { poll: { options: ['a', 'b'], expires_in: '3600', hide_totals: true } });
-    await api.clock.advance(HOUR);
-    const [open] = await published();
-    const options = [
-      { title: 'a', votes_count: null },
-      { title: 'b', votes_count: null },
-    ];
-    expect(open.poll).toMatchObject({ expires_at: at(2 * HOUR), expired: false, multiple: false, options });
-    await api.clock.advance(HOUR);
-    const { poll } = (await api.get(`${STATUSES}/${open.id}`)).body;
-    expect(poll).toMatchObject({ expired: true, options: [{ votes_count: 0 }, { votes_count: 0 }] });
-  });
-
   test('is one of 25 on a UTC day and of 300 in all, for each user, on creation and on change', async () => {
     const daily = 'You have exceeded the limit of 25 scheduled posts for today';
     const total = 'You have exceeded the limit of 300 scheduled posts';

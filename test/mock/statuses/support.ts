@@ -15,7 +15,7 @@ export const DAY = 24 * HOUR;
 /** A moment `ms` after the start, as ISO 8601. */
 export const at = (ms: number) => new Date(NOW + ms).toISOString();
 
-export interface Sent {
+interface Sent {
   readonly token?: string;
   /** Sent as JSON. */
   readonly json?: unknown;
@@ -52,7 +52,6 @@ export async function startApi(now = NOW) {
     url,
     clock,
     request,
-    reset: () => api.reset(),
     get: (path: string, sent?: Sent) => request('GET', path, sent),
     post: (json: object, sent: Sent = {}) => request('POST', STATUSES, { json, ...sent }),
     /** Uploads a small file; the mock looks at its type only. */
