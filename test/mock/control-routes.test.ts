@@ -124,7 +124,6 @@ describe('a control route', () => {
 
 const Authorization = 'mock-api-secret';
 type Headers = Record<string, string>;
-
 const askGuarded = (method: string, path: string, headers: Headers, url = stage.mock.url) =>
   ask(`${url}${path}`, method, undefined, headers);
 
@@ -148,7 +147,6 @@ async function isOpen(headers: Headers, url?: string): Promise<boolean> {
   return first === true;
 }
 const port = () => new URL(stage.mock.url).port;
-const own = () => `127.0.0.1:${port()}`;
 
 describe('the control routes and the webhooks API', () => {
   test.each([
@@ -165,7 +163,7 @@ describe('the control routes and the webhooks API', () => {
 
   const origins = ['http://203.0.113.9:PORT', 'http://localhost:3001', 'https://evil.example', 'null'];
   test.each(origins)('are closed to a page of %j, and say why as other errors do', async (template) => {
-    const headers = { Host: own(), Origin: template.replace('PORT', port()), Authorization };
+    const headers = { Host: `127.0.0.1:${port()}`, Origin: template.replace('PORT', port()), Authorization };
     expect(await isOpen(headers)).toBe(false);
     const why = expect.stringContaining('pages of other origins');
     const control = await askGuarded('POST', '/_mock/reset', headers);
