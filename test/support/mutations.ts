@@ -32,10 +32,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/durability.test.ts: waits for the disk',
   },
   'never lost: a commit that fails is undone whole': {
-    change: [
-      "if (database.inTransaction) db.all('ROLLBACK');",
-      "if (database.inTransaction) db.all('COMMIT');",
-    ],
+    change: ["db.all('ROLLBACK')", "db.all('COMMIT')"],
     noticedBy: 'test/store/record-and-claim.test.ts: refuses one settlement that no column takes',
   },
   'never lost: one bad request spoils no other, it is run again alone (8)': {
@@ -107,10 +104,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/interleavings.test.ts: skips nothing that commits late',
   },
   'never lost: a reader is told that its cursor is of another database': {
-    change: [
-      'if (found?.seq === seq && found.receivedAt === receivedAt) return found;',
-      'if (found?.seq === seq) return found;',
-    ],
+    change: [' && found.receivedAt === receivedAt', ''],
     noticedBy: 'test/inspector/live.test.ts: with 410',
   },
   'never lost: hookkit listen goes on after what was taken, and never after what was not': {
@@ -139,10 +133,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/hardening/forgeries.test.ts: an algorithm',
   },
   'nothing unverified: a token with crit is refused': {
-    change: [
-      "return 'crit' in header ? { reason: 'critical header' } : claimsRefusal(",
-      "return header === undefined ? { reason: 'critical header' } : claimsRefusal(",
-    ],
+    change: ["return 'crit' in header ?", 'return header === undefined ?'],
     noticedBy: 'test/hardening/forgeries.test.ts: crit, rightly signed',
   },
   'nothing unverified: the keys are those of the webhook that the body names': {
@@ -150,17 +141,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/hardening/forgeries.test.ts: of another webhook',
   },
   'nothing unverified: a retired secret verifies nothing from its time on': {
-    change: [
-      'held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > now)',
-      'held.filter(({ retireAt = Number.POSITIVE_INFINITY }) => retireAt > 0 * now)',
-    ],
+    change: ['POSITIVE_INFINITY }) => retireAt > now', 'POSITIVE_INFINITY }) => retireAt > 0 * now'],
     noticedBy: 'test/receiver/secrets.test.ts: verify nothing from their time on',
   },
   'nothing unverified: WEBHOOK_SECRET serves no webhook that ever had a stored secret': {
-    change: [
-      'if (!held) return fallback;',
-      'if (!held?.some(({ retireAt }) => retireAt === undefined)) return fallback;',
-    ],
+    change: ['if (!held) return', 'if (!held?.some(({ retireAt }) => retireAt === undefined)) return'],
     noticedBy: 'test/receiver/secrets.test.ts: from its first stored secret on',
   },
   'nothing unverified: the quarantine admits only what a known secret verifies': {
@@ -168,10 +153,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/receiver/quarantine.test.ts: stays, when the stored secret does not verify it',
   },
   'nothing unverified: a sealed secret opens only in its row': {
-    change: [
-      "JSON.stringify(['webhook secret', webhookId, fingerprint, retireAt ?? null]);",
-      "JSON.stringify(['webhook secret', fingerprint]);",
-    ],
+    change: ['webhookId, fingerprint, retireAt ?? null', 'fingerprint'],
     noticedBy: 'test/store/operators.test.ts: open only in their own row',
   },
   'nothing unverified: rekey leaves nothing that the former key opens': {
@@ -199,12 +181,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/interleavings.test.ts: record waits for whoever closes the lane',
   },
   'at least once: settle locks lanes before it reads what decides (1)': {
-    change: [
-      `const lock = lockLanes(d);
-  const settled`,
-      `const lock = lockLanes(d).replace('FOR UPDATE', '');
-  const settled`,
-    ],
+    change: [' lockLanes(d);\n  const', " lockLanes(d).replace('FOR UPDATE', '');\n  const"],
     noticedBy: 'test/store/interleavings.test.ts: settle changes nothing',
   },
   'at least once: wake repeats the condition by which it chose (1)': {
@@ -228,12 +205,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/leases.test.ts: of a process that was killed runs out',
   },
   'never two at once: a process recovers no lease that it holds (5)': {
-    change: [
-      ` AND NOT \${d.among('lease', 'held')}
-`,
-      `
-`,
-    ],
+    change: [` AND NOT \${d.among('lease', 'held')}`, ''],
     noticedBy: 'test/store/record-and-claim.test.ts: recovers no lease',
   },
   'never two at once: leases of others are spared after a stall (5)': {
@@ -320,10 +292,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/once.test.ts: the step is under way or done',
   },
   'a repeat can be told: a step is stored only under its lease (4)': {
-    change: [
-      'if ((await heldOf(db, [lease], lease)).length > 0) await db.each(addStep',
-      'await db.each(addStep',
-    ],
+    change: ['if ((await heldOf(db, [lease], lease)).length > 0) ', ''],
     noticedBy: 'test/store/interleavings.test.ts: a step is not stored',
   },
   'a repeat can be told: ctx.state is stored with a retry as well': {
@@ -386,10 +355,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/retries.test.ts: uses up no attempt, but counts as a start',
   },
   'bulk verbs: no event of a replay is ready before all are reset (7)': {
-    change: [
-      'work({ ...chosen, heldBy })',
-      'work({ ...chosen, heldBy }).finally(() => calls.release({ ...chosen, heldBy }))',
-    ],
+    change: ['chosen, heldBy })', 'chosen, heldBy }).finally(() => calls.release({ ...chosen, heldBy }))'],
     noticedBy: 'test/store/operators.test.ts: holds all events until the last is reset',
   },
   'bulk verbs: what a replay left is released by event time (7)': {
@@ -430,10 +396,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/claims.test.ts: a new event is handled within about a second behind',
   },
   'fairness: a quarter of one free slot is every fourth claim (11)': {
-    change: [
-      'Math.floor((places.taken + room) * NEWEST) - Math.floor(places.taken * NEWEST);',
-      'Math.floor(room * NEWEST);',
-    ],
+    change: ['(places.taken + room) * NEWEST) - Math.floor(places.taken * NEWEST)', 'room * NEWEST)'],
     noticedBy: 'test/dispatch/claims.test.ts: every fourth event is the newest',
   },
   'fairness: a lane waits since its ready event was received, whoever opens it (11)': {
@@ -445,10 +408,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/claims.test.ts: every fourth event is the newest',
   },
   'a frozen neighbour gives up its locks after five seconds (6)': {
-    change: [
-      "SET LOCAL idle_in_transaction_session_timeout = '5s';",
-      'SET LOCAL idle_in_transaction_session_timeout = 0;',
-    ],
+    change: ["idle_in_transaction_session_timeout = '5s';", 'idle_in_transaction_session_timeout = 0;'],
     noticedBy: 'test/store/interleavings.test.ts: each is ended by the server, when its process stands still',
   },
   'no statement of the hot path goes through what an old snapshot keeps (9)': {
@@ -465,10 +425,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   // 5. An unverified request costs less than a verified one, and connections, bodies and failures are bounded.
   'bounded: a token that no live key has signed costs its HMAC and not jsonwebtoken': {
-    change: [
-      'return given.length === right.length && timingSafeEqual(given, right);',
-      'return given.length === right.length;',
-    ],
+    change: [' && timingSafeEqual(given, right)', ''],
     noticedBy: 'test/notification/notification.test.ts: signed by another',
   },
   'bounded: a source that failed too often gets 429': {
@@ -489,10 +446,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/receiver/throttling.test.ts: when they differ by the port',
   },
   'bounded: no more acks wait than may': {
-    change: [
-      'const isOverloaded = acks.waiting() >= config.MAX_WAITING_ACKS;',
-      'const isOverloaded = false;',
-    ],
+    change: ['acks.waiting() >= config.MAX_WAITING_ACKS', 'false'],
     noticedBy: 'test/receiver/answers.test.ts: when as many wait as may',
   },
   'bounded: a connection has one request under way': {
@@ -500,10 +454,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/base/listening-and-posting.test.ts: is answered once and closed',
   },
   'bounded: no token is ever in a line of the log': {
-    change: [
-      '{ request, source, status, error, ...refusal, kind, webhook }',
-      '{ request, source, status, error, ...refusal, kind, webhook, token: exchange.token }',
-    ],
+    change: ['...refusal, kind, webhook }', '...refusal, kind, webhook, token: exchange.token }'],
     noticedBy: 'test/receiver/logging.test.ts: has no token, secret, Authorization',
   },
   'bounded: what strangers sent is cut before it is logged, kept or shown': {
@@ -530,11 +481,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/inspector/alerts.test.ts: whose numbers change',
   },
   'alerts: a redirect is not followed, so that nobody else gets them': {
-    change: [
-      `body: JSON.stringify(alert),
-      redirect: 'manual',`,
-      'body: JSON.stringify(alert),',
-    ],
+    change: ["),\n      redirect: 'manual',", '),'],
     noticedBy: 'test/inspector/alerts.test.ts: refused or redirected',
   },
   'bounded: a token that reads changes nothing': {
@@ -650,10 +597,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/inspector/processes.test.ts: the clock of an instance that is off',
   },
   'told: a key file that is gone': {
-    change: [
-      'if (secretsKey || existsSync(key)) return undefined;',
-      'if (secretsKey || key) return undefined;',
-    ],
+    change: ['existsSync(key)', 'key'],
     noticedBy: 'test/cli/operators.test.ts: status says that the key file is gone',
   },
   'told: a transaction that keeps vacuum from its work, and no other': {
@@ -673,10 +617,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/receiver/answers.test.ts: X-Request-Id',
   },
   'followed: an event keeps the id of the request that brought it first': {
-    change: [
-      `last_delivery_at = \${r.last_delivery_at}`,
-      `last_delivery_at = \${r.last_delivery_at}, request = NULL`,
-    ],
+    change: ['.last_delivery_at}', '.last_delivery_at}, request = NULL'],
     noticedBy: 'test/scenarios/followed.test.ts',
   },
   'alerts: one post a minute': {
@@ -704,17 +645,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/deploy/deploy.test.ts: takes all of .env',
   },
   'subscribers: one begins at the last safe place, not after what commits late (14)': {
-    change: [
-      'row?.place ?? (await lastSeq(db))',
-      'row?.place ?? (await db.all<{ seq: number }>(d.lastSeq))[0]?.seq',
-    ],
+    change: ['(await lastSeq(db))', '(await db.all<{ seq: number }>(d.lastSeq))[0]?.seq'],
     noticedBy: 'test/store/interleavings.test.ts: passes nothing that commits late',
   },
   'subscribers: the cursor does not pass what commits late (14)': {
-    change: [
-      'const last = await lastSeq(db);',
-      'const last = (await db.all<{ seq: number }>(d.lastSeq))[0]?.seq ?? 0;',
-    ],
+    change: ['= await lastSeq(db)', '= (await db.all<{ seq: number }>(d.lastSeq))[0]?.seq ?? 0'],
     noticedBy: 'test/store/interleavings.test.ts: passes nothing that commits late',
   },
   'subscribers: nobody waits for a cursor': {
@@ -781,10 +716,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/plans.test.ts: goes through the index that fits',
   },
   'poison: what was lost twice gives way, although other lanes are free (10)': {
-    change: [
-      'now >= this.#sweepAt && !this.#isStopped',
-      'now >= this.#sweepAt && !this.#isStopped && !work.isReady',
-    ],
+    change: ['sweepAt && !this.#isStopped', 'sweepAt && !this.#isStopped && !work.isReady'],
     noticedBy: 'test/dispatch/subscribers.test.ts: gives way after a minute',
   },
   'reminders: what one has become ends with a settlement that forgets or moves it': {
@@ -829,10 +761,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/dispatch/reminders.test.ts: a media has twenty reminders',
   },
   'reminders: a run that is over sets none': {
-    change: [
-      '      isOver = true;\n      const changed',
-      '      isOver = names.size > 99;\n      const changed',
-    ],
+    change: [' isOver = true;\n  ', ' isOver = names.size > 99;\n  '],
     noticedBy: 'test/dispatch/reminders.test.ts: a media has twenty reminders',
   },
   'reminders: a kind of the provider of that name goes to unknown': {
@@ -852,11 +781,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/store/reminders.test.ts: are no notifications',
   },
   'reminders: a move takes them along': {
-    change: [
-      `  reminders: ['subscriber', 'resource', 'name'],
-`,
-      '',
-    ],
+    change: ["  reminders: ['subscriber', 'resource', 'name'],\n", ''],
     noticedBy: 'test/store/subscribers.test.ts: a move takes every table',
   },
   'schedules: a process that has other times makes no tick': {
@@ -918,10 +843,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
 
   // Commands of operators and developers.
   'commands: an import leaves out what no handler could get': {
-    change: [
-      'refusal === undefined ? problemIn(JSON.parse(event.body)) :',
-      'refusal === undefined ? undefined :',
-    ],
+    change: ['problemIn(JSON.parse(event.body))', 'undefined'],
     noticedBy: 'test/cli/events/importing.test.ts: names what it leaves out',
   },
   'commands: what is imported says so': {
@@ -933,10 +855,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/cli/events/importing.test.ts: says what was imported or reconciled',
   },
   'commands: a check hands the origin of a recording to the handler': {
-    change: [
-      "if (origin === 'notification') await this.deliverBody(body);",
-      'if (origin) await this.deliverBody(body);',
-    ],
+    change: ["if (origin === 'notification')", 'if (origin)'],
     noticedBy: 'test/cli/events/importing.test.ts: says what was imported or reconciled',
   },
   'commands: the audit has no path of a secret': {
@@ -1009,10 +928,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/tracing/tracing.test.ts: linked to the receipt',
   },
   'traces: no text of an error leaves the process': {
-    change: [
-      'failed(span, type(error));',
-      'failed(span, type(error)); span.recordException(error as Error);',
-    ],
+    change: ['type(error));', 'type(error)); span.recordException(error as Error);'],
     noticedBy: 'test/tracing/tracing.test.ts: the type of the error alone',
   },
   'traces: what a request wakes is no part of its trace': {
