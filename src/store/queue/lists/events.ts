@@ -38,10 +38,8 @@ export interface SetReminder extends Of, Pick<Reminder, 'resource' | 'name' | 'd
   readonly setBy: EventId;
 }
 
-/** Where a stretch of the list of reminders ended. */
-type ReminderPlace = Pick<SetReminder, 'dueAt' | 'subscriber' | 'resource' | 'name'>;
-
-const FIRST: ReminderPlace = { dueAt: -Number.MAX_SAFE_INTEGER, subscriber: '', resource: '', name: '' };
+/** The place before all reminders, in the order of their list. */
+const FIRST = { dueAt: -Number.MAX_SAFE_INTEGER, subscriber: '', resource: '', name: '' };
 
 /** A schedule that a process has had, with its next and its last tick. */
 export interface StoredSchedule {
@@ -147,7 +145,7 @@ export function eventReads(d: Dialect) {
     remindersOf: async (db: Db, lane: Of & Lane) => db.all<SetReminder>(ofResource, lane),
 
     /** Those of all, the next one first, after a place. */
-    reminders: async (db: Db, { after, limit }: { after?: ReminderPlace | undefined; limit: number }) =>
+    reminders: async (db: Db, { after, limit }: { after?: typeof FIRST | undefined; limit: number }) =>
       db.all<SetReminder>(byTime, { ...FIRST, ...after, limit }),
 
     /** The schedules that processes have had, by name. */
