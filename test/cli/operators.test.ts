@@ -63,7 +63,7 @@ testOfFiles('backup copies a database that others have open, checks it, and repl
   desk().write('copy.db.part', 'of somebody');
   const { code, stdout, stderr } = await cli('backup', copy);
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('5 events') });
-  expect(stderr).toContain('the key is not in it');
+  expect(stderr).toContain('the key is not in the backup');
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(parts()).toEqual(['copy.db.part']);
   copyFileSync(desk().path('receiver.db.key'), `${copy}.key`);
