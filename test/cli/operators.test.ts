@@ -93,7 +93,7 @@ test('status says from the database what the overview says, with 1 where somethi
   const stopped = await cli('status');
   expect(stopped).toMatchObject({ code: 1, stderr: 'hookkit: 2 of these need attention now\n' });
   expect(stopped.stdout).toMatch(
-    /^grave {6}No server runs on this database\. .*`npm start`\.\ngrave {6}Nothing has come for \d+ d/,
+    /^grave {6}No receiver runs on this database\. .*`npm start`\.\ngrave {6}No notification has come for \d+ d/,
   );
 
   const server = await desk().serve({ WEBHOOK_SECRET: SECRET });
