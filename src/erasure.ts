@@ -12,7 +12,7 @@ const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 32_000;
 
 /**
- * Erases what is stored of a resource or site: bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, of all
+ * Erases everything stored of a resource or site: bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, of all
  * subscribers. Digests stay, by which repeats, imports and reconciling know it. Nothing is left in the file of SQLite either.
  * @returns how many events and entries, how many resources are left because a handler runs, and which because they have events of other
  *   sites, too

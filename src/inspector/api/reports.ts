@@ -5,7 +5,7 @@ import { iso, isoOrNull, jsonOf, reminderJson, unprovenJson } from '../../store/
 import { adviceOnRefused } from '../watch/request-results.ts';
 import type { Inspected } from './endpoint.ts';
 
-/** So many groups say what is wrong. Strangers and handlers could make thousands. */
+/** How many groups an answer has: strangers and handlers could make thousands. */
 const MOST_GROUPS = 100;
 
 /**
@@ -120,7 +120,7 @@ export async function quarantine({ store }: Inspected) {
 const { limit } = channelsQuery.shape;
 export const auditQuery = z.object({ before: z.coerce.number().int().optional().describe('a seq'), limit });
 
-/** What people have changed, the last first; `next` is the `before` of the next page. `who` is what they said. */
+/** The changes that people made, the newest first; `next` is the `before` of the next page. Nobody has checked `who`. */
 export async function audit({ store }: Inspected, asked: z.output<typeof auditQuery>) {
   const found = await store.reports.changes(asked);
   const next = found.length < asked.limit ? null : (found.at(-1)?.seq ?? null);

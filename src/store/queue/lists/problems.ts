@@ -22,7 +22,7 @@ const FAILED = `SELECT g.*, (SELECT min(a.started_at) FROM attempts a JOIN event
 /** With the seq of the oldest of its events: of one that was not replayed, if there is one. */
 type Group = Problem & { readonly seq: number };
 
-/** What one reads of events that need attention. */
+/** Queries of events that need attention. */
 export const problemReads = {
   /** Dead events, and those that wait after a failure, in groups, the largest first. Those whose errors differ in ids, numbers and times only are one. */
   async problems(db: Db): Promise<Problem[]> {

@@ -35,7 +35,7 @@ const byTime = `${what} AND (due_at, subscriber, resource, name) > ($due_at, $su
 const schedules = `SELECT resource, data AS spec, due_at AS next_at FROM reminders
   WHERE name = '' AND subscriber = '' ORDER BY resource`;
 
-/** What one reads of reminders and schedules. */
+/** Queries of reminders and schedules. */
 export const reminderReads = ({ search }: ReturnType<typeof searchReads>) => ({
   /** The reminders that are set for a media or channel, the next one first. */
   remindersOf: async (db: Db, lane: Of & Lane) => db.all<SetReminder>(ofResource, lane),

@@ -28,7 +28,7 @@ export interface EventFilter {
   readonly error?: string | undefined;
 }
 
-/** What should have come: an event of this kind and resource, with this event time or a newer one, milliseconds since the epoch. */
+/** An event that should have come: of this kind and resource, with this event time or a newer one, milliseconds since the epoch. */
 export type Expected = Pick<StoredEvent, 'kind' | 'resource' | 'eventTime'>;
 
 /** The extent of one search. Its cost depends on its reach, not on the number of events. */
