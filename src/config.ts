@@ -208,7 +208,7 @@ export function parseSettings<S extends z.ZodObject>(
   throw new KitError('CONFIG_INVALID', `${told} has ${count}:${mistakes.join('')}`);
 }
 
-/** What the options of all commands say about settings. */
+/** Where settings come from, by the options that all commands have. */
 export interface GlobalFlags {
   /** the file that `--env-file` names; without it a `.env` counts, which may be missing */
   readonly envFile?: string | undefined;
@@ -229,7 +229,7 @@ export function projectFolder(): string {
   return isPackage ? process.cwd() : fileURLToPath(kitFolder);
 }
 
-/** The environment for a process that is to tell its parent of each file that it loads, as Node does under `--watch`. */
+/** The environment for a process that tells its parent of each file that it loads, as Node does under `--watch`. */
 export function tellingLoads(): NodeJS.ProcessEnv {
   return { ...process.env, WATCH_REPORT_DEPENDENCIES: '1' };
 }

@@ -9,7 +9,7 @@ function similarTo(written: string, names: readonly string[]): string | undefine
   return names.find((name) => name.length > 4 && [name, ...without(name)].some((part) => near.has(part)));
 }
 
-/** What settings may not mean as they are, a sentence each: with the names of variables, and never with values. */
+/** Settings that may be mistakes, a sentence each: with the names of variables, and never with values. */
 export function doubtsOf(flags: GlobalFlags, app: DefinedApp | undefined): string[] {
   const known = [...variableNames, ...fileNames, ...Object.keys(app?.settings?.shape ?? {})];
   const values = variablesOfFile(flags);

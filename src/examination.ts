@@ -114,7 +114,7 @@ function above(folder: string, name: string): string | undefined {
 
 function checkOpenFiles(wanted: number): Finding {
   const [most, connections] = [mostOpenFiles(), connectionsWithin(wanted)];
-  const advice = `so a server with this limit takes ${connections} connections, not ${wanted}: raise the limit (ulimit -n, LimitNOFILE)`;
+  const advice = `so a receiver with this limit takes ${connections} connections, not ${wanted}: raise the limit (ulimit -n, LimitNOFILE)`;
   return judged('open files', `this process may open ${most} files; MAX_CONNECTIONS is ${wanted}`, [
     [connections < wanted, 'warn', advice],
   ]);
@@ -141,17 +141,17 @@ async function* examineStore(config: Config): AsyncGenerator<Finding, Verifiable
     yield judged('events', seen, [
       [paused !== undefined, 'warn', resume],
       [dead > 0, 'warn', 'docs/replay.md says what to do with dead events'],
-      [quarantined > 0, 'warn', 'npx hookkit quarantine list shows for which webhooks'],
+      [quarantined > 0, 'warn', 'npx hookkit quarantine list shows their webhooks'],
     ]);
     return { has: (webhookId) => standings.of(webhookId).state !== 'missing' };
   } catch (error) {
-    // What else a database may suffer from was found above.
+    // The checks above have found all else that may be wrong with a database.
     return yield findingsOf('secrets').fail(messageOf(error));
   }
 }
 
 const NO_SECRET =
-  'the receiver refuses everything: run npx hookkit webhooks create, or webhooks import, to store one';
+  'the receiver refuses every notification: store a secret by npx hookkit webhooks create or import';
 
 const PREDICTABLE =
   'begins with mock-, so anybody can compute it, and it verifies nothing here: use another one';

@@ -43,7 +43,7 @@ export interface Observer {
   committed(ms: number): void;
 }
 
-/** What the parts of the service share. */
+/** Shared by the parts of the service. */
 export interface Parts {
   readonly config: Config;
   readonly store: EventStore;

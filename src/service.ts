@@ -69,7 +69,7 @@ export async function startService(options: ServiceOptions) {
     await Promise.all([closed, dispatcher.stop(graceMs).finally(() => closed)]);
   });
 
-  // What a request wakes goes on long after it, and is no part of its trace.
+  // The work that a request wakes goes on long after it, and is no part of its trace.
   const [came, wake] = [AsyncResource.bind(dispatcher.came), AsyncResource.bind(dispatcher.wake)];
 
   store.queue.onRecorded(came);

@@ -79,7 +79,7 @@ export function stopInOrder({ output, expectExit, delay, stop }: StopOptions): v
   });
 }
 
-/** What went wrong, the first first: where several parts could not be ended, each error hides the one before it. */
+/** The errors of a stop, the first one first: where several parts could not be ended, each error hides the one before it. */
 function reasonsOf(error: unknown): string {
   if (!(error instanceof SuppressedError)) return messageOf(error);
   return `${reasonsOf(error.suppressed)}; ${reasonsOf(error.error)}`;

@@ -49,7 +49,7 @@ export async function pauseUntilAborted(clock: Clock, ms: number, signal: AbortS
   await pause(clock, ms, signal).catch(() => undefined); // it throws for nothing else
 }
 
-/** What work resolves with, or undefined if that takes longer than `ms` milliseconds. The work goes on. The process stays meanwhile. */
+/** The result of work, or undefined if that takes longer than `ms` milliseconds. The work goes on. The process stays meanwhile. */
 export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
   const cancel = clock.after(ms, () => resolve(undefined));

@@ -24,7 +24,7 @@ export function durationText(ms: number): string {
   return `${ms / each}${unit}`;
 }
 
-/** What `momentOf` reads, for people. */
+/** The forms of a moment that `momentOf` reads, for people. */
 export const MOMENTS = 'a time: 2026-11-19, 2026-11-19T14:00 (in UTC), 2026-11-19T14:00:00+01:00 or 2h ago';
 
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)(T[\d:.]+)?(Z|[+-]\d\d:\d\d)?$/;

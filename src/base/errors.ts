@@ -1,4 +1,4 @@
-/** What can go wrong outside of a handler. Each code has one meaning and its message says what to do next. */
+/** Errors outside of handlers. Each code has one meaning and its message says what to do next. */
 export type ErrorCode =
   /** The environment has mistakes. */
   | 'CONFIG_INVALID'
@@ -16,7 +16,7 @@ export type ErrorCode =
   | 'WEBHOOK_UNKNOWN'
   /** A rotation cannot go on; nothing that is in use was taken away. */
   | 'ROTATION_STOPPED'
-  /** What a command checked, played or tried did not come out as it must. */
+  /** The result of a check, a recording or a trial is not as it must be. */
   | 'CHECK_FAILED'
   /** No such event is in the database. */
   | 'EVENT_UNKNOWN'
@@ -24,7 +24,7 @@ export type ErrorCode =
   | 'REPLAY_FAILED'
   /** The module that HANDLERS names cannot be loaded. */
   | 'HANDLERS_UNUSABLE'
-  /** What the `start` or the `routes` of an app threw. */
+  /** The `start` or the `routes` of an app threw an error. */
   | 'APP_FAILED'
   /** The output of a command cannot be written. */
   | 'OUTPUT_FAILED'

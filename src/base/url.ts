@@ -21,7 +21,7 @@ const SQLITE = 'sqlite:';
  * another file than the one that was looked for.
  */
 export const SQLITE_URL = new RegExp(`^${SQLITE}(?!\\s|:memory:$|postgres(ql)?:).*[^/\\s]$`);
-/** What a DATABASE_URL may be. */
+/** The forms of a DATABASE_URL. */
 export const DATABASE_URL = new RegExp(`${SQLITE_URL.source}|^postgres(ql)?://.+$`);
 
 /** The path of the SQLite database that a DATABASE_URL names; undefined if it names a server. */

@@ -6,13 +6,13 @@ import { printResult, say, table } from './output.ts';
 
 type Flags = { limit: number; before?: number; json?: true };
 
-/** What was changed by commands and on pages. */
+/** The changes that commands and pages made. */
 export function addAudit(program: Command): void {
   program
     .command('audit')
-    .description('List what commands and pages have changed, and who did it, the last change first.')
-    .option('--limit <number>', 'list at most so many', wholeNumber(1), 50)
-    .option('--before <seq>', 'list those before this one: the next page', wholeNumber(1))
+    .description('List the changes that commands and pages made, and who made them, the newest first.')
+    .option('--limit <number>', 'list at most this many', wholeNumber(1), 50)
+    .option('--before <seq>', 'list the changes before this one: the next page', wholeNumber(1))
     .action(list);
 }
 

@@ -11,8 +11,8 @@ const ON_A_SERVER = 'on PostgreSQL, back up with pg_dump: docs/scaling.md has th
 export function addBackup(program: Command): void {
   program
     .command('backup')
-    .description('Back up the SQLite database while the server runs.')
-    .argument('<file>', 'where the copy goes; a file that is there is not replaced')
+    .description('Back up the SQLite database while the receiver runs.')
+    .argument('<file>', 'the file to write; it must not exist yet')
     .action(backup);
 }
 
@@ -23,5 +23,5 @@ async function backup(file: string, _: object, command: Command): Promise<void> 
   const { backUp } = await import('../store/sqlite/connection.ts');
   const { events, bytes } = await backUp(path, file);
   await print(`${line(file)}: ${plural(events, 'event')}, ${bytes} bytes, checked`);
-  if (!SECRETS_KEY) say(`the key is not in it: keep a copy of ${line(keyPathOf(path))} elsewhere`);
+  if (!SECRETS_KEY) say(`the key is not in the backup: keep a copy of ${line(keyPathOf(path))} elsewhere`);
 }

@@ -18,7 +18,7 @@ export function change<T>(store: EventStore, command: Command, work: Work<T>): P
 export const changing = <T>(command: Command, work: Work<T, [EventStore]>, config = configOf(command)) =>
   withDatabase(config, (store) => change(store, command, () => work(store)));
 
-/** Who runs this command, as the database notes it for people: `user@host`. A container may have a user without a name. */
+/** The user who runs this command, as the database notes it for people: `user@host`. A container may have a user without a name. */
 export function who(): string {
   try {
     return `${userInfo().username}@${hostname()}`;

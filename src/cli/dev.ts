@@ -39,8 +39,8 @@ export function addDev(program: Command): void {
   program
     .command('dev')
     .description('Develop handlers: serve on loopback and DEV_DATABASE_URL, with a mock provider beside.')
-    .option('--tick', 'let the mock live: every few seconds something is uploaded, changed or goes live')
-    .option('--seed <number>', 'as --tick, with the same changes in the same order', wholeNumber())
+    .option('--tick', 'simulate a small site: every few seconds something is uploaded, changed or goes live')
+    .option('--seed <number>', 'like --tick; the same seed gives the same changes', wholeNumber())
     .addOption(inspectOption('take debuggers'))
     .addOption(new Option('--restarted [again]', 'serve, and tell the parent of files').hideHelp())
     .action((_: object, command: Command) => {
@@ -121,7 +121,7 @@ function introduction({ mock, service, webhook }: DevStage, config: Config, app:
   const subscribers = Object.keys(app.subscribers ?? {}).join(', ');
   return `receiver  ${webhook.metadata.webhook_url}
 inspector ${service.adminUrl}
-mock      ${mock.url}, with webhook ${webhook.id} for site ${webhook.metadata.name}; it begins anew at each restart
+mock      ${mock.url}, with webhook ${webhook.id} for site ${webhook.metadata.name}; each restart empties it
 database  ${resolve(sqlitePathOf(config.DATABASE_URL) ?? '')}, for other commands --dev: npx hookkit events list --dev
 handlers  ${handlersFile(config)}
           ${lacking.length === 0 ? 'for all kinds' : `none for ${lacking.join(', ')}`}

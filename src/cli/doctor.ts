@@ -15,7 +15,7 @@ export function addDoctor(program: Command): void {
         .conflicts('offline'),
     )
     .addOption(new Option('--alert', 'post a test message to ALERT_URL, too').conflicts('offline'))
-    .addHelpText('after', '\nAfter a FAIL the exit code is 1. Run it as the user of the server.')
+    .addHelpText('after', '\nAfter a FAIL the exit code is 1. Run it as the user of the receiver.')
     .action(loadingOnly(doctor));
 }
 

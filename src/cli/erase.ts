@@ -19,20 +19,20 @@ const LAST_PAUSE_MS = 32_000;
 
 const HELP = `
 It removes bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, for all subscribers. Digests stay,
-so that nothing records the events again. If a handler runs one for another minute, its media or channel is left; the exit code is 1.
-SQLite rewrites its file: that needs twice its room, and acks wait meanwhile; docs/operating.md (Personal data) says how long.`;
+so that nothing records the events again. It waits a minute for handlers. If one still runs, its media or channel stays, and the
+exit code is 1. SQLite rewrites its file. That needs twice its room, and acks wait: docs/operating.md (Personal data) says how long.`;
 
-const UNREACHED = `not reached: backups, recordings and exports; logs and traces; what ALERT_URL was told; other systems that
+const UNREACHED = `not reached: backups, recordings and exports; logs and traces; alerts that were posted; other systems that
 handlers have written to, and the provider; on PostgreSQL dead rows until a vacuum, and the WAL with its archives and standbys`;
 
 export function addErase(program: Command): void {
   program
     .command('erase')
-    .description('Erase for good what is stored of a site, media or channel. Its events stay as digests.')
-    .option('--site <id>', 'erase this site, but no media or channel that has events of other sites too')
+    .description('Erase everything of a site, media or channel for good. Digests of its events stay.')
+    .option('--site <id>', 'erase this site, but no media or channel that also has events of other sites')
     .option('--media <id>', 'erase this media')
     .option('--channel <id>', 'erase this live channel')
-    .option('--dry-run', 'only count, and name what would be left')
+    .option('--dry-run', 'only count, and name each media or channel that would be left')
     .addHelpText('after', HELP)
     .action(run);
 }
@@ -44,14 +44,13 @@ async function run({ site, media, channel, dryRun, json }: Flags, command: Comma
   const { shared, ...done } = await (dryRun
     ? withReader(configOf(command), (store) => foreseen(store, what))
     : changing(command, (store) => erasing(store, what)));
-  const running = `${plural(done.running, 'event runs', 'events run')} now`;
   const text = `${plural(done.events, 'event')} and ${done.quarantined} in quarantine`;
-  const told = dryRun ? `${text} would be erased; ${running}` : `${text} erased`;
+  const told = dryRun ? `${text} would be erased; running now: ${done.running}` : `${text} erased`;
   await printResult(json, { ...done, shared, dry_run: dryRun === true }, told);
-  if (shared.length > 0) say(`left, as they have events of other sites too: ${line(shared.join(', '))}`);
+  if (shared.length > 0) say(`left alone, as other sites have events of them: ${line(shared.join(', '))}`);
   say(UNREACHED);
-  if (done.running > 0 && !dryRun)
-    throw new KitError('CHECK_FAILED', `${running}: its media or channel is left, so run this again later`);
+  const left = `media or channels left alone, as handlers run: ${done.running}`;
+  if (done.running > 0 && !dryRun) throw new KitError('CHECK_FAILED', `${left}; run this again later`);
 }
 
 async function erasing(store: EventStore, what: Erasure) {
@@ -64,7 +63,7 @@ async function erasing(store: EventStore, what: Erasure) {
 }
 
 /**
- * Erases what is stored of a resource or site: bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, of all
+ * Erases everything stored of a resource or site: bodies, ids, errors, log lines, steps, state, reminders and entries of the quarantine, of all
  * subscribers. Digests stay, by which repeats, imports and reconciling know it. Nothing is left in the file of SQLite either.
  * @param how `onStep` is told after each step how many events were erased so far; the next step waits for its promise
  * @returns how many events and entries, how many resources are left because a handler runs, and which because they have events of other
@@ -91,7 +90,7 @@ export async function erase(
   }
 }
 
-/** What there is to erase, how much of it runs now, and which resources would be left. */
+/** How many events an erasure would take, how many of them run now, and which resources it would leave. */
 async function foreseen({ queue, quarantine }: StoreReader, what: Erasure) {
   const shared = new Set<string>();
   let events = 0;

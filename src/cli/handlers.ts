@@ -78,7 +78,7 @@ async function* checkHandlers(config: Config, ifMissing: 'fail' | 'warn'): Async
   if (!loaded) return yield findingsOf('everything else').skipped('it needs handlers that load');
   const finding = findingsOf('kinds');
   const missing = lackingKinds(loaded);
-  const advice = `What you do not need, skip on purpose: ${missing[0]}: () => skip('not needed here')`;
+  const advice = `To skip one on purpose: ${missing[0]}: () => skip('not needed here')`;
   yield missing.length === 0
     ? finding.ok('every kind has a handler')
     : finding[ifMissing](`no handler for ${missing.join(', ')}. ${advice}`);
@@ -94,7 +94,7 @@ type Flags = options.BodyFlags & Switches & Texts & { attempt: number; from?: UR
 function addTry(handlers: Command): void {
   const command = handlers
     .command('try')
-    .description('Try a handler once, here. Nothing is recorded; but what it does to other systems is real.')
+    .description('Try a handler once, here. Nothing is recorded, but its calls to other systems are real.')
     .argument('[id]', 'a stored event; without it, the options compose a notification', options.idOfEvent);
   options
     .withBody(command, 'webhook_id (default: webhook1)')
@@ -156,7 +156,7 @@ async function elsewhere(id: string, from: URL, config: Config, tokenFile: strin
   const ofEnvironment = config.ADMIN_READ_TOKEN ?? config.ADMIN_TOKEN;
   const token = tokenFile === undefined ? ofEnvironment : await readSecret(tokenFile);
   const event = await eventElsewhere(id, from, token);
-  say('nothing is recorded there; but what the handler does to other systems is real');
+  say('nothing is recorded there, but calls to other systems are real');
   return event;
 }
 
@@ -199,7 +199,7 @@ async function tryEvent(event: Start['claim'], config: Config, stored: readonly 
   return { id, kind, resource, outcome, reason, after_ms, duration_ms, steps: called, ...left };
 }
 
-/** What a run that ends now changes about a reminder. */
+/** The change of a reminder by a run that ends now. */
 function changeJson({ name, at, afterMs, data = 'null' }: ReminderChange) {
   const dueAt = at ?? (afterMs === undefined ? undefined : systemClock.now() + afterMs);
   return dueAt === undefined

@@ -9,8 +9,8 @@ export function addInit(program: Command): void {
     .description(
       'Write a new receiver into a folder: about ten files that are yours. No file but package.json changes.',
     )
-    .argument('[dir]', 'the folder; it is made if it is not there', '.')
-    .option('--recipe <name>', 'begin with a recipe, and its test, instead of the example')
+    .argument('[dir]', 'the folder; init makes it where it is missing', '.')
+    .option('--recipe <name>', 'begin with this recipe and its test instead of the example')
     .option('--kit <spec>', 'where npm finds the kit: a version, or a packed kit (default: that of this kit)')
     .addHelpText('after', `\nRecipes, which docs/patterns.md describes: ${recipeNames().join(', ')}`)
     .action(init);

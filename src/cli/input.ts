@@ -35,7 +35,7 @@ export async function readSecret(file: string | undefined): Promise<string> {
   throw new KitError('INPUT_INVALID', `the secret ${problem}: give only the secret, in a file or on stdin`);
 }
 
-/** What a secret is taken for by mistake; it would be stored, and verify nothing. */
+/** Texts that people take for a secret by mistake: stored as one, they would verify nothing. */
 function problemOf(secret: string): string | undefined {
   if (secret === '') return 'is empty';
   if (/^(["'`]).*\1$/s.test(secret)) return 'is in quotes';

@@ -13,7 +13,7 @@ import { interruptible } from './interruptible.ts';
 import { adminUrl, configOf, kinds, moment, receiverUrl, wholeNumber } from './options.ts';
 import { line, say, writeOn } from './output.ts';
 
-/** What the other receiver narrows the events by. */
+/** The filters that the other receiver applies. */
 const FILTERS = ['site', 'resource', 'webhook', 'q'] as const;
 
 type Texts = 'kind' | (typeof FILTERS)[number] | 'tokenFile' | 'secretFile' | 'after' | 'cursorFile';
@@ -29,14 +29,14 @@ export function addListen(program: Command): void {
     .description('Show what a receiver elsewhere receives, or send it on to another one, as it comes.')
     .requiredOption('--from <url>', 'the admin listener of that receiver', adminUrl)
     .option('--token-file <file>', 'its ADMIN_READ_TOKEN or ADMIN_TOKEN (-: stdin)')
-    .option('--to <url>', 'send each to this receiver, in order, until it has taken it', receiverUrl)
+    .option('--to <url>', 'send each event there, in order, until the receiver takes it', receiverUrl)
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
     .option('--cursor-file <file>', 'begin where this file says, if it exists, and keep it up to date')
-    .option('--since <time>', `begin with what was received since ${MOMENTS}`, moment)
+    .option('--since <time>', `begin with events received since ${MOMENTS}`, moment)
     .addOption(
       new Option('--after <cursor>', 'begin after this cursor; start: with the first').conflicts('since'),
     )
-    .option('--limit <number>', 'end after so many events', wholeNumber(1));
+    .option('--limit <number>', 'end after this many events', wholeNumber(1));
   const described = 'a filter as in hookkit events list';
   command.option('--kind <text>', described, (text) => kinds(text) && text);
   for (const name of FILTERS) command.option(`--${name} <text>`, described);
@@ -84,7 +84,7 @@ function heard(text: string) {
   const read = parseLine(text);
   const place = read.problem === undefined ? read.recorded.others?.cursor : undefined;
   if (read.problem !== undefined || typeof place !== 'string' || !CURSOR.test(place))
-    throw new KitError('REPLAY_FAILED', 'that answer is no recording with a cursor: correct --from');
+    throw new KitError('REPLAY_FAILED', 'the answer is not a recording with a cursor: correct --from');
   const { recorded, value } = read;
   const { kind, resource } = toVerified(value, recorded.body);
   return { recorded, place, described: `${iso(recorded.receivedAt)}  ${line(kind)}  ${line(resource)}` };

@@ -7,7 +7,7 @@ import { isInUsersFiles, textOf } from '../base/thrown.ts';
 import { type Wrapped, wrapApp } from '../dispatch/handler.ts';
 
 const BEAT_MS = 500;
-/** So many beats may be missing before the event loop stands still. */
+/** The event loop stands still once this many beats are missing. */
 const MOST_MISSED = 10;
 /** How long the main thread may take to say where it is, and to end. */
 const ANSWER_MS = 5000;
@@ -65,7 +65,7 @@ async function watchOver(main: MessagePort): Promise<void> {
 }
 
 /**
- * Says where the main thread is, and ends the process if it is to end. A debugger alone can have that thread do something within an endless
+ * Says where the main thread is, and ends the process if it must end. A debugger alone can have that thread do something within an endless
  * loop. It cannot within a call such as `execSync`.
  */
 async function tellPlace(ends: boolean): Promise<string> {

@@ -73,7 +73,7 @@ async function programFor(called: string): Promise<Command> {
     .exitOverride()
     .configureOutput({ writeOut: (text) => report(text.trimEnd()), writeErr: (text) => say(text.trimEnd()) })
     .addHelpText('afterAll', '\nThe folder docs of the kit says more.')
-    .showHelpAfterError('(run hookkit --help for more)')
+    .showHelpAfterError('(run the command with --help for more)')
     .hook('preAction', (_, command) => refuseEmptyValues(command));
   for (const load of commands[called] ? [commands[called]] : Object.values(commands)) (await load())(program);
   const all = program.commands.flatMap((one) => (one.commands.length > 0 ? one.commands : one));

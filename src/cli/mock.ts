@@ -20,7 +20,7 @@ export function addMock(program: Command): void {
     .option('--port <port>', 'the port; 0 takes any free one (default: MOCK_PORT)', wholeNumber(0, 65_535))
     .option('--host <host>', 'the address to listen on; the mock asks for no password', mockDefaults.host)
     .option('--name <host...>', 'more names that the mock answers to, HOST or HOST:PORT', hostNames)
-    .option('--receiver-host <host...>', 'take http URLs of receivers there, not only on loopback', hostNames)
+    .option('--receiver-host <host...>', 'also take http URLs of receivers on these hosts', hostNames)
     .option('--seed <number>', 'make ids, secrets and the run the same again', wholeNumber(0, 2 ** 32 - 1))
     .option('--virtual-clock', 'use a clock that stands still until POST /_mock/clock advances it')
     .action(run);

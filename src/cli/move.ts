@@ -25,7 +25,7 @@ const HAS_PASSWORD = /^postgres[^/]*\/\/[^@/]*:[^@/]*@|^postgres.*[?&]password=/
 function databaseUrl(given: string): string {
   if (DATABASE_URL.test(given) && !HAS_PASSWORD.test(given)) return given;
   const forms = 'a database is sqlite:PATH, or postgres://USER@HOST:PORT/DATABASE';
-  throw new KitError('INPUT_INVALID', `${forms}; its password is in PGPASSWORD, as arguments are public`);
+  throw new KitError('INPUT_INVALID', `${forms}; its password goes into PGPASSWORD, as arguments are public`);
 }
 
 async function move(flags: Flags, command: Command): Promise<void> {

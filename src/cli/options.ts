@@ -14,7 +14,7 @@ import { readInput } from './input.ts';
 /** The configuration, with the options that all commands have. @throws KitError CONFIG_INVALID */
 export const configOf = (command: Command): Config => loadConfig(command.optsWithGlobals());
 
-/** What an option means. @throws InvalidArgumentError with what it must be, if it means nothing */
+/** The value of an option. @throws InvalidArgumentError that says what it must be, if it has none */
 export function valid<T>(meant: T | undefined, must: string): T {
   if (meant !== undefined) return meant;
   throw new InvalidArgumentError(`It must be ${must}.`);
@@ -93,7 +93,7 @@ export const FILTER_FLAGS = 'kind status waiting site resource webhook since unt
 /** Adds the options of a filter of events; together they restrict further. All events of one subscriber are still all that it has. */
 export function withFilter(command: Command): Command {
   const whose = (text: string) => (text === 'all' ? text : subscriber(text));
-  const named = 'events of this subscriber; main: of the handlers without a name; all: of both';
+  const named = 'whose events: a subscriber, main for the handlers without a name, or all';
   const waiting = new Option('--waiting <why>', 'why it waits: its handler asked for it, or it failed');
   return withNotificationFilter(command)
     .option('--subscriber <name>', named, whose)

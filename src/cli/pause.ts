@@ -17,7 +17,7 @@ export function addResume(program: Command): void {
 
 async function pause({ reason }: { readonly reason: string }, command: Command): Promise<void> {
   await changing(command, ({ queue }) => queue.pause({ reason, by: who() }).then(() => 1));
-  await print('handling is paused; what runs ends, and nothing new starts until: npx hookkit resume');
+  await print('handling is paused: running handlers end, and no other one starts before npx hookkit resume');
 }
 
 async function resume(_: object, command: Command): Promise<void> {

@@ -24,12 +24,12 @@ export function addQuarantine(program: Command): void {
   quarantine
     .command('admit')
     .description('Admit each notification that a secret known now verifies: it becomes an event.')
-    .addHelpText('after', '\nwebhooks import and a start of the server do this, too.')
+    .addHelpText('after', '\nwebhooks import and each start of the receiver do this, too.')
     .action(admit);
   quarantine
     .command('drop')
     .description('Drop notifications for good, such as those of a webhook that is deleted.')
-    .option('--before <time>', `only those that came before ${MOMENTS}`, moment)
+    .option('--before <time>', `only notifications that came before ${MOMENTS}`, moment)
     .addOption(new Option('--all', 'drop all of them').conflicts(['webhook', 'before']))
     .action(drop);
   for (const command of quarantine.commands)

@@ -18,9 +18,9 @@ type Flags = Partial<Record<'since' | 'most', number> & Record<'dryRun' | 'json'
 export function addReconcile(program: Command): void {
   program
     .command('reconcile')
-    .description('Ask your app what should have come (`reconcile`), and record what has not.')
-    .option('--dry-run', 'only count what has not come')
-    .option('--since <time>', `ask for what happened since ${MOMENTS} (default: as the next pass)`, moment)
+    .description('Ask your app which notifications should have come (`reconcile`); record the missing ones.')
+    .option('--dry-run', 'only count the missing notifications')
+    .option('--since <time>', `ask for notifications since ${MOMENTS} (default: as the next pass)`, moment)
     .option('--most <number>', 'if more are missing, record none (default: as the app says)', wholeNumber())
     .action(reconcile);
 }

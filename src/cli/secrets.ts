@@ -11,7 +11,7 @@ export function addSecrets(program: Command): void {
   const secrets = program.command('secrets').description('Rekey the secrets of webhooks in the database.');
   secrets
     .command('rekey')
-    .description('Rekey the database: seal all secrets under a new key, in one step, while the server runs.')
+    .description('Rekey the database: seal all secrets under a new key at once, while receivers run.')
     .option('--secret-file <file>', 'a file with the new SECRETS_KEY; without it, stdin')
     .action(rekey);
 }
@@ -28,7 +28,7 @@ async function rekey({ secretFile, json }: { secretFile?: string; json?: true },
     throw new KitError('INPUT_INVALID', 'the new key is the one that is in use: make another one');
   const sealed = await changing(command, ({ secrets }) => secrets.rekey(newKey));
   const next = newKey
-    ? 'now start the server with it as SECRETS_KEY'
+    ? 'now start every receiver with it as SECRETS_KEY'
     : 'the key file holds it: back that up, apart from the database';
   const text = `${plural(sealed, 'secret is', 'secrets are')} sealed under the new key; ${next}`;
   await printResult(json, { sealed }, text);

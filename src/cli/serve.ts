@@ -28,8 +28,7 @@ async function serve(_: object, command: Command): Promise<void> {
   const { log } = output;
   const expectExit = guardProcess(log);
   const definition = await loadDefinition(config, (text) => log.warn(text));
-  for (const reason of doubtsOf(flags, definition))
-    log.warn({ reason }, 'a setting may not be what is meant');
+  for (const reason of doubtsOf(flags, definition)) log.warn({ reason }, 'a setting may be a mistake');
   const app = watchLoop(readApp(definition, config), log);
   const started = start({ config, app, log, droppedLogLines: output.dropped });
   const service = await started.catch(async (error) => {

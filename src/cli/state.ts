@@ -7,7 +7,7 @@ import { reminderTable } from './events/list-and-show.ts';
 import { configOf, resource, subscriber, subscriberNamed } from './options.ts';
 import { line, printResult, table } from './output.ts';
 
-/** What handlers keep for a media or channel in `ctx.state`. */
+/** The values that handlers keep for a media or channel in `ctx.state`. */
 export function addState(program: Command): void {
   const state = program
     .command('state')
@@ -24,7 +24,7 @@ export function addState(program: Command): void {
   for (const command of state.commands)
     command
       .argument('<resource>', 'media:ID or channel:ID, as `hookkit events list` shows it', resource)
-      .option('--subscriber <name>', 'of a subscriber (default: main, without a name)', subscriber);
+      .option('--subscriber <name>', 'whose state (default: main, the handlers without a name)', subscriber);
 }
 
 type Flags = { subscriber?: string; json?: true };

@@ -9,7 +9,7 @@ import { scheduleJson } from '../store/queue/lists/event-json.ts';
 import { configOf } from './options.ts';
 import { printResult } from './output.ts';
 
-/** What the overview of the inspector says, from the database: no server need run. */
+/** The overview of the inspector as text, from the database: no receiver needs to run. */
 export function addStatus(program: Command): void {
   program
     .command('status')

@@ -32,7 +32,7 @@ export function addSubscribers(program: Command): void {
     .command('start')
     .description('Make events for a subscriber of your app from notifications of the past.')
     .argument('<name>', 'its name in `subscribers` of the app')
-    .requiredOption('--since <time>', `from what happened at or after ${MOMENTS}`, moment)
+    .requiredOption('--since <time>', `take notifications that happened at or after ${MOMENTS}`, moment)
     .action(loadingOnly(start));
   subscribers
     .command('remove')
@@ -97,7 +97,7 @@ async function remove(subscriber: string, { json }: { json?: true }, command: Co
     const all = await subscribersJson(store);
     const { instances: having = [], behind = 0 } = all.find(({ name }) => name === subscriber) ?? {};
     if (having.length > 0)
-      throw new KitError('CHECK_FAILED', `it runs in ${having.join(', ')}: deploy without it first`);
+      throw new KitError('CHECK_FAILED', `${subscriber} runs in ${having.join(', ')}: deploy without it`);
     const dismissed = await change(store, command, () => store.queue.removeSubscriber(subscriber));
     if (dismissed === undefined) {
       const names = all.map(({ name }) => name).join(', ') || 'none';

@@ -33,9 +33,9 @@ export function addWebhooks(program: Command): void {
     .description('Import the secret of an existing webhook, from a file or from stdin, and store it sealed.')
     .requiredOption('--id <webhook>', 'the id of the webhook')
     .option('--secret-file <file>', 'a file with the secret; without it, stdin')
-    .option('--replace', 'retire every other secret of this webhook, once the grace time is over')
+    .option('--replace', 'retire every other secret of this webhook, once --grace is over')
     .addOption(graceOption().implies({ replace: true }))
-    .addOption(new Option('--now', 'retire them at once').conflicts('grace').implies({ replace: true }))
+    .addOption(new Option('--now', 'replace them at once').conflicts('grace').implies({ replace: true }))
     .action(importSecret);
   webhooks
     .command('list')
@@ -67,7 +67,7 @@ function withSettings(command: Command, { isNew }: { readonly isNew: boolean }):
   return command
     .addOption(needed('--name <name>', 'a name for the webhook'))
     .addOption(
-      needed('--url <url>', 'the URL that it sends to: https, but for a mock').argParser(receiverUrl),
+      needed('--url <url>', 'the URL that it sends to: https, or http for a mock').argParser(receiverUrl),
     )
     .addOption(needed('--site <id...>', 'the sites (properties) whose notifications it sends'))
     .addOption(new Option('--event <kind...>', 'the kinds').choices(kindNames).conflicts('allEvents'))
@@ -76,7 +76,7 @@ function withSettings(command: Command, { isNew }: { readonly isNew: boolean }):
 }
 
 function graceOption(): Option {
-  return new Option('--grace <time>', 'how long its secret still verifies, for notifications on their way')
+  return new Option('--grace <time>', 'how long an old secret still verifies, for notifications on their way')
     .argParser(lengthOfTime)
     .default(600_000, '10m');
 }
@@ -214,7 +214,7 @@ function endInWords(id: string, until: string | null, standings: views.Standings
 
 async function listWebhooks({ stored, json }: { stored?: true; json?: true }, command: Command) {
   const config = configOf(command);
-  // Asked first: a webhook that is made meanwhile is not told of as gone.
+  // The provider is asked first, so that a webhook made meanwhile does not seem gone.
   const registered = stored ? undefined : await Array.fromAsync(webhooksClient(config).list());
   const shown = views.viewsOf(await standingsOf(config), registered);
   const rows = shown.map((view) => [view.id, ...settingsOf(view), secretInWords(view)]);
@@ -247,7 +247,7 @@ async function showWebhook(id: string, { json }: { json?: true }, command: Comma
 async function standingsOf(config: Config): Promise<views.Standings> {
   if (hasDatabase(config)) return withDatabase(config, (store) => views.readStandings(store, config));
   const path = line(sqlitePathOf(config.DATABASE_URL) ?? '');
-  say(`no secret is stored here, as there is no database at ${path}: run this where the server runs?`);
+  say(`no secret is stored here, as there is no database at ${path}: run this where the receiver runs`);
   return views.standingsFrom(config);
 }
 

@@ -63,7 +63,7 @@ function withStumble(): Handlers {
   });
 }
 
-/** A delivery, and what it is to come to: the answer, and the event's status and attempts. */
+/** A delivery, and its expected end: the answer, and the event's status and attempts. */
 export interface Scene {
   readonly title: string;
   readonly deliveryId: string | undefined;

@@ -189,7 +189,7 @@ export class Dispatcher {
   /**
    * Renews leases of events whose handlers run, or whose results wait to be stored. It aborts a handler whose lease is about to run out:
    * from then on another process may run its event.
-   * @returns after how long it is to look again
+   * @returns after how long it must look again
    */
   #lookAtLeases(): number {
     const { clock, config } = this.#options;
@@ -387,7 +387,7 @@ function report(log: Logger, claim: Claim, { status, outcome, error }: Ending): 
   const line = { ...lineOf(claim), status, ...(error !== undefined && { reason: error }) };
   if (outcome === 'handled') log.debug(line, 'event handled');
   else if (outcome === 'interrupted') log.info(line, 'the stop interrupted a handler; its event runs again');
-  else if (status === 'dead') log.error(line, 'event given up');
+  else if (status === 'dead') log.error(line, 'event is dead');
   else if (['skipped', 'retry', 'elsewhere'].includes(outcome)) log.info(line, `event ${status}`);
   else log.error(line, 'handler failed');
 }

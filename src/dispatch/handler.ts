@@ -59,7 +59,7 @@ export interface HandlerContext<App = unknown> {
    *   handler has returned or the attempt has ended, as by its time-out: then `fn` does not begin, or its result is not stored
    */
   once<T>(step: string, fn: () => T | Promise<T>): Promise<AsJson<T>>;
-  /** What earlier events of the same media or channel left, to be read and changed. */
+  /** The values that earlier events of the same media or channel left: read and change them. */
   readonly state: ResourceState;
   /**
    * Sets a reminder: when it is due, it becomes an event of the same media or channel, for the handler `reminder`. It is stored with the
@@ -76,7 +76,7 @@ export interface HandlerContext<App = unknown> {
   forget(name: string): void;
   /** The scheduled statuses API; undefined unless STATUSES_BASE_URL and STATUSES_TOKEN are set. */
   readonly statuses: StatusesClient | undefined;
-  /** What the `start` of `defineApp` opened for all handlers, such as a pool of connections; undefined without one. */
+  /** The resources that the `start` of `defineApp` opened for all handlers, such as a pool of connections; undefined without one. */
   readonly app: App;
 }
 
@@ -231,7 +231,7 @@ export interface StateOf<T> {
   readonly value: T;
 }
 
-/** What the `start` of an app is given. */
+/** The argument of the `start` of an app. */
 export interface StartContext<Settings = unknown> {
   /** the settings of the app, checked */
   readonly settings: Settings;
@@ -249,7 +249,7 @@ export interface StartContext<Settings = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** What `start` has opened. */
+/** The result of `start`. */
 export interface Started<App> {
   /** the value of `ctx.app` */
   readonly app: App;
@@ -274,7 +274,7 @@ export interface DeadLetter {
   readonly attempts: number;
 }
 
-/** What runs at certain times: once in all processes, and never twice at a time. Of the times that were missed, only the last one runs. */
+/** A task for certain times: it runs once in all processes, and never twice at a time. Of missed times, only the last one runs. */
 export interface Schedule<App = unknown> {
   /** such as `1h`: at each multiple of it since 1970, in UTC; a second at least. Either this or `cron` */
   readonly every?: string;
@@ -287,7 +287,7 @@ export interface Schedule<App = unknown> {
   readonly run: Handler<Reminder, App>;
 }
 
-/** What should have come: a notification of its kind, without the id of a webhook. */
+/** A notification that should have come, without the id of a webhook. */
 export type ExpectedNotification = {
   [K in Kind]: Omit<NotificationOf<K>, 'webhook_id' | 'event_time'> & { readonly event_time: string | Date };
 }[Kind];
@@ -303,7 +303,7 @@ export interface Reconcile<App = unknown> {
   /** if more than this are missing in one pass, none is recorded; 1000 without it */
   readonly most?: number;
   /**
-   * Yields what should have come since a time, in any order, as the provider's API or your own database has it. Of each media or channel and
+   * Yields the notifications that should have come since a time, in any order, as the provider's API or your own database has it. Of each media or channel and
    * kind the newest is enough.
    */
   expected(
@@ -336,7 +336,7 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
   readonly settings?: Schema | undefined;
   /**
    * Opens what handlers share. It runs before the receiver listens; if it throws, the start ends with that error. So let it open
-   * only resources that are always there. Connect to a service that may be down for a while at its first use, as pools do.
+   * only resources that are always available. Connect to a service that may be down for a while at its first use, as pools do.
    */
   readonly start?:
     | ((ctx: StartContext<z.output<Schema>>) => Started<App> | Promise<Started<App>>)
@@ -346,7 +346,7 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
    * handles, with its own attempts, steps, state and end: none waits for another, or fails because of one.
    */
   readonly subscribers?: Readonly<Record<string, Subscriber<App>>> | undefined;
-  /** What runs at certain times, by name. Names are like those of subscribers. Each schedule has a `ctx.state` of its own. */
+  /** Tasks for certain times, by name. Names are like those of subscribers. Each schedule has a `ctx.state` of its own. */
   readonly schedule?: Readonly<Record<string, Schedule<App>>> | undefined;
   /** Finds notifications that never came, as the schedule `reconcile`. One process does each pass. */
   readonly reconcile?: Reconcile<App> | undefined;
@@ -370,7 +370,7 @@ export interface AppDefinition<Schema extends z.ZodObject = z.ZodObject, App = u
 /** Where handlers expect something of `ctx.app`, a `start` must open it. */
 type Opening<App> = undefined extends App ? unknown : { readonly start: unknown };
 
-/** What `defineApp` gives: export it as `app` from the module that HANDLERS names. */
+/** The result of `defineApp`: export it as `app` from the module that HANDLERS names. */
 export type DefinedApp = AppDefinition;
 
 /**

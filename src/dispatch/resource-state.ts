@@ -18,7 +18,7 @@ export type ReminderTime =
   | { readonly after: number; readonly at?: undefined }
   | { readonly at: Date | number; readonly after?: undefined };
 
-/** What can be stored as JSON. */
+/** A value that can be stored as JSON. */
 export type ResourceValue = string | number | boolean | object | null;
 
 /**

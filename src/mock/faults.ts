@@ -51,7 +51,7 @@ export function isSpoiled(faults: readonly FaultName[]): boolean {
   return spoilingFaults.some((name) => faults.includes(name));
 }
 
-/** What a delivery is made of. */
+/** The parts that make a delivery. */
 interface Notice {
   readonly notification: JsonObject;
   readonly faults: readonly FaultName[];

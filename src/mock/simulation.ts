@@ -11,7 +11,7 @@ const id = z.string().min(1).max(200);
 const moment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time with an offset' });
 const publishStart = z.nullish(moment);
 
-/** What the verbs take. The simulation draws the ids that are not given. */
+/** The input of the verbs. The simulation draws the ids that are not given. */
 export const inputs = {
   media: z.strictObject({ site_id: id, media_id: id.optional(), publish_at: publishStart }),
   mediaChange: z.strictObject({ publish_at: publishStart }).prefault({}),

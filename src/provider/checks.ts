@@ -52,7 +52,7 @@ export async function* checkProvider(
 }
 
 /**
- * Posts an alert. It follows no redirect, and goes by the proxy of the environment.
+ * Posts an alert. It follows no redirect, and uses the proxy of the environment.
  * @returns why it did not arrive, without the URL, which is a secret; undefined if it did
  */
 export async function postAlert(

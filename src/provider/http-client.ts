@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly onRetry?: (retry: Retry) => void;
 }
 
-/** An attempt that failed and is to be followed by another. */
+/** A failed attempt that another one follows. */
 export interface Retry {
   /** Method and path, such as `GET /v2/webhooks`. */
   readonly operation: string;

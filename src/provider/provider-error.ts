@@ -16,7 +16,7 @@ export type ProviderErrorCode =
   | 'timed_out'
   /** An answer that the API does not give: of another service, a redirect, or after a change of the API. */
   | 'unexpected_answer'
-  /** A status that was to be scheduled is out already. */
+  /** The provider published a status at once instead of scheduling it. */
   | 'published_at_once'
   | (string & {});
 

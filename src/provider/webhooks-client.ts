@@ -7,7 +7,7 @@ const metadata = z.object({
   name: z.string(),
   description: z.nullish(z.string()).transform((text) => text ?? ''),
   webhook_url: z.string(),
-  /** Kinds of notification; more than this version knows, perhaps. */
+  /** Kinds of notification; perhaps also some that this version does not know. */
   events: z.array(z.string()),
   site_ids: z.array(z.string()),
 });

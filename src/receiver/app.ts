@@ -31,7 +31,7 @@ export interface ReceiverParts extends Parts {
   readonly around?: ((record: RecordOne) => RecordOne) | undefined;
 }
 
-/** What the receiver knows of a request on the webhook path when its head has come. */
+/** A request on the webhook path, as far as its head tells. */
 interface Exchange {
   readonly began: number;
   /** the address of its sender; Express has none once the connection is closed */

@@ -14,7 +14,7 @@ import { type Keyring, keyringOf } from './keyring.ts';
 /** Genuine notifications have some 200 bytes; a token holds the body in base64, perhaps with more spaces. */
 const LONGEST_BODY = 8192;
 const LONGEST_TOKEN = 2 * LONGEST_BODY;
-/** So many entries wait for their commit at most: they take some 24 MB. */
+/** How many entries wait for their commit at most: they take some 24 MB. */
 const MOST_WAITING = 1000;
 /** How long losses gather before the log and the store get their number, and how long a stop waits for that. */
 const COUNT_MS = 1000;

@@ -29,7 +29,7 @@ export interface OverdueOptions<K extends MediaKind, App> {
   ) => Outcome | void | Promise<Outcome | void>;
 }
 
-/** When it last began and ended, by event time, in milliseconds since the epoch. To be told of is an end, too. */
+/** When it last began and ended, by event time, in milliseconds since the epoch. A media that is told as overdue has ended, too. */
 type Times = Readonly<Record<'begun' | 'ended', number>>;
 
 /** Its name in ctx.state, and that of the reminder. */

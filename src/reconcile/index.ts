@@ -51,7 +51,7 @@ export function withReconcile({ reconcile, schedule, value }: RunningApp, needs:
     const pass = await reconcileOnce(reconcile, value, { ...needs, log, signal });
     state.set(PASS, pass);
     if (pass.isRecorded) log.info(pass, 'reconciled');
-    else log.error(pass, 'reconciled nothing: more is missing than one pass may record');
+    else log.error(pass, 'reconciled nothing: more notifications are missing than one pass may record');
   };
   return { schedule: { ...schedule, [RECONCILE]: { every, run, timeoutMs: lengthOf(every) } } };
 }

@@ -32,7 +32,7 @@ interface PassOptions {
 }
 
 /**
- * Looks for what should have come, and records what has not. Memory grows with `most` alone.
+ * Looks for notifications that should have come, and records the missing ones. Memory grows with `most` alone.
  * @throws TypeError if something expected is no notification; the reason of `signal`; what `expected` throws
  */
 export async function passOf({

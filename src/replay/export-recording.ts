@@ -122,7 +122,7 @@ export async function writeWholeFile<T>(path: string, work: (write: WriteLines) 
   // Renaming would replace what other programs read from: a pipe, or /dev/null for everybody.
   const isFile = (await stat(target).catch(() => undefined))?.isFile();
   if (isFile && !(await isOurs(target)))
-    throw new KitError('OUTPUT_FAILED', `${path} is there, and is no recording: name another file`);
+    throw new KitError('OUTPUT_FAILED', `${path} exists and is no recording: name another file`);
   const isReplaced = isFile ?? true;
   const draft = isReplaced ? `${target}.${randomUUID()}.draft` : target;
   const file: FileHandle = await writing(() => open(draft, 'w', 0o600)); // notifications are for the owner alone

@@ -5,7 +5,7 @@ import { refusalOf } from './compose.ts';
 import type { ReplayListener } from './replay-listener.ts';
 import { LeftOut, type Source } from './sources.ts';
 
-/** So many are in memory at once: as many as share a commit. */
+/** How many are in memory at once: as many as share a commit. */
 const BATCH = 128;
 /** Between two batches other processes get to write. */
 const PAUSE_MS = 20;
@@ -20,7 +20,7 @@ interface Import {
 
 /**
  * Records payloads that nobody has signed, by the authority of whoever asks for it, in constant memory.
- * @returns how many became events, how many were there already, and how many a receiver would refuse or a handler never get
+ * @returns how many became events, how many were already recorded, and how many a receiver would refuse or a handler never get
  */
 export async function importRecording({ queue }: EventStore, source: Source, importing: Import) {
   const { bodyLimit, listener, signal } = importing;

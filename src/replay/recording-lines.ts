@@ -36,7 +36,7 @@ export interface RecordedNotification {
   readonly webhookId: string;
   /** without one, the provider has sent it */
   readonly origin?: Origin | undefined;
-  /** how its event is to end in a check */
+  /** the end that a check expects of its event */
   readonly expect?: Readonly<z.infer<typeof expectSchema>> | undefined;
   /** the other members of its line, such as its cursor or a note */
   readonly others?: Readonly<Record<string, unknown>>;
@@ -98,7 +98,7 @@ function ofPayload(bytes: Buffer, receivedAt?: number): ReadLine {
   return { recorded, value: read.value };
 }
 
-/** What of an entry of HAR 1.2 is read. Some tools write null for what is not there, times that are none, and bodies in base64. */
+/** The members of an entry of HAR 1.2 that are read. Some tools write null for absent members, invalid times, and bodies in base64. */
 const text = z.string().nullish();
 const time = z.iso.datetime({ offset: true }).transform(Date.parse).optional().catch(undefined);
 const postData = z.object({ mimeType: text, text, encoding: text }).nullish();
@@ -126,7 +126,7 @@ function captured(entries: readonly unknown[]): PlacedLine[] {
 const timeOf = (line: ReadLine) => (line.problem === undefined ? line.recorded.receivedAt : 0);
 const byTime = (one: ReadLine, other: ReadLine) => timeOf(one) - timeOf(other);
 
-/** What a file holds that is no line an event: a HAR file, a list, or indented payloads one after the other. */
+/** The contents of a file without a line for each event: a HAR file, a list, or indented payloads one after the other. */
 function entriesOf(file: string): PlacedLine[] {
   const value = jsonOf(file);
   const { log } = Object(value);

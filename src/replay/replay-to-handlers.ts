@@ -160,8 +160,7 @@ function isReady({ status, nextAttemptAt = 0 }: StoredEvent): boolean {
 }
 
 const PAUSED = 'the events are reset to pending, but handling is paused: npx hookkit resume';
-const UNHANDLED =
-  'the events are reset to pending, but no server handles them: start the server, or use --run';
+const UNHANDLED = 'the events are reset to pending, but no receiver handles them: start one, or use --run';
 
 /** The expected ends of a replay. */
 export interface Expectation {

@@ -31,7 +31,7 @@ export interface Source {
   read(leftOut?: LeftOut): AsyncIterable<RecordedEvent>;
 }
 
-/** So many broken lines are worth reading; a file that is no recording at all has hundreds of thousands. */
+/** How many broken lines are shown: a file that is no recording at all has hundreds of thousands. */
 const MOST_TOLD = 20;
 
 /** Counts what a source has and nobody can replay, and names the first broken lines. */

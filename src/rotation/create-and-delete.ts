@@ -36,7 +36,7 @@ export async function createWebhook(
   return created;
 }
 
-/** What became of a webhook and its secrets. */
+/** The end of a webhook and its secrets. */
 export interface Deleted {
   /** false: it was gone at the provider */
   readonly isDeleted: boolean;
@@ -79,7 +79,7 @@ export async function retireSecrets(store: EventStore, { id, at, kept }: Retirem
   return own.map(({ retireAt = at }) => Math.min(at, retireAt)).toSorted((one, other) => one - other);
 }
 
-/** That the provider has no such webhook, and nothing here is left of it to end. */
+/** The error where the provider has no such webhook, and no secret of it is stored here. */
 export function unknownWebhook(id: string): KitError {
   const message = `the provider has no webhook ${id}: npx hookkit webhooks list shows all`;
   return new KitError('WEBHOOK_UNKNOWN', message);

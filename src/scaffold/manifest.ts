@@ -37,14 +37,14 @@ const isOldNode = Number(process.versions.node.split('.')[0]) < 24;
 interface Completion {
   /** package.json of a new app */
   readonly own: Manifest;
-  /** what is there already */
+  /** the package.json that exists */
   readonly former: Manifest | undefined;
   /** has code of its own: gets scripts and the kit, and nothing else */
   readonly isRepository: boolean;
   readonly spec: string;
 }
 
-/** The package.json that is there with what it lacks; which of its scripts are the kit's; what is left to do by hand. */
+/** The existing package.json, completed; which of its scripts are the kit's; what is left to do by hand. */
 export function completed({ own, former = {}, isRepository, spec }: Completion) {
   const offered = Object.entries(own.scripts ?? {}).filter(
     ([name]) => !isRepository || OF_KIT.includes(name),
@@ -91,7 +91,7 @@ interface Search {
 }
 
 /**
- * Where npm is to find the kit: where `kit` says, else where the running one was installed from. A packed kit belongs into the
+ * Where npm finds the kit: where `kit` says, else where the running one was installed from. A packed kit belongs into the
  * app's folder, as every machine and image that installs the app needs it.
  * @returns packed: its path, if it is a file
  * @throws KitError INPUT_INVALID if it is a folder, or in a clone, which was not installed

@@ -63,7 +63,7 @@ function templates(folder: string): Map<string, string> {
   return new Map(paths.map((path) => [NAMES[path] ?? path, readFileSync(join(root, path), 'utf8')]));
 }
 
-/** What the kit needs in a file that is left alone. */
+/** The lines that the kit needs in a file that init leaves alone. */
 const NEEDS: Readonly<Record<string, string>> = {
   '.gitignore': 'the lines node_modules/, data/ and .env',
   'tsconfig.json': '"module": "nodenext", "noEmit" and "allowImportingTsExtensions"',
@@ -72,7 +72,7 @@ const NEEDS: Readonly<Record<string, string>> = {
 /** The lock files of other package managers than npm. */
 const LOCKS: Readonly<Record<string, string>> = { pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock' };
 
-/** What these say to the package node, which has an install script. */
+/** How these treat the package node, which has an install script. */
 const OLD_NODE: Readonly<Record<string, string>> = {
   pnpm: 'pnpm install stops at the install script of the package node: run pnpm approve-builds node after it',
   yarn: 'yarn does not run the install script of the package node: install Node.js 24 in place of the package',
@@ -86,7 +86,7 @@ function hasCode(folder: string, manifest: Manifest | undefined): boolean {
   return others.length > 0 || (existsSync(folder) && readdirSync(folder).some((name) => CODE.test(name)));
 }
 
-/** What a repository gets of them: a folder of handlers with their tests, which are ES modules, whatever else is there. */
+/** The files of these that a repository gets: a folder of handlers with their tests, which are ES modules, whatever else is there. */
 function ofRepository(files: ReadonlyMap<string, string>, type: unknown): Map<string, string> {
   const sources = [...files].filter(([path]) => path.startsWith('src/'));
   const moved = sources.map(([path, text]): [string, string] => [

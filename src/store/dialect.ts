@@ -56,7 +56,7 @@ export function dropping(d: Dialect, table: 'state' | 'reminders'): string {
   return `DELETE FROM ${table} ${r.using} WHERE ${isOf}`;
 }
 
-/** What differs between the engines. */
+/** The differences between the engines. */
 export type Dialect = typeof sqlite;
 
 export const sqlite = {

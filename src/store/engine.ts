@@ -105,7 +105,7 @@ export interface DatabaseSize {
   readonly flaw?: Flaw | undefined;
 }
 
-/** What is wrong around a database that works still, and what to do. */
+/** A problem around a database that still works, and what to do. */
 export interface Flaw {
   readonly fault: 'key_gone' | 'open_transaction';
   readonly text: string;
@@ -135,15 +135,15 @@ export interface StoreOptions {
   readonly onCommit?: ((ms: number) => void) | undefined;
 }
 
-/** What a database cannot be opened or moved with, and what to do about it. */
+/** The error of a database that cannot be opened or moved, which says what to do. */
 export const unusable = (message: string, cause?: unknown) =>
   new KitError('STORE_UNUSABLE', message, { cause });
 
-/** What a call fails with because of the database, and not of its input. */
+/** The error of a call that fails because of the database, and not of its input. */
 export const unavailable = (why: string, cause?: unknown) =>
   new KitError('STORE_UNAVAILABLE', `the store cannot do this now: ${why}`, { cause });
 
-/** What the configuration says of the store. */
+/** The settings of the store. */
 export type StoreSettings = Omit<StoreOptions, 'clock'>;
 
 /** Returns whether the store can be opened without changing anything. */

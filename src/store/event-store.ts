@@ -20,7 +20,7 @@ export type * from './stored.ts';
 export type StoreReader = ReturnType<typeof readerOn>;
 export type EventStore = ReturnType<typeof storeOn>;
 
-/** What reads the store. It needs no key, and changes nothing, the schema included. */
+/** The reading part of the store. It needs no key, and changes nothing, the schema included. */
 export function readerOn(engine: Engine) {
   return {
     queue: queueReaderOn(engine),
@@ -47,7 +47,7 @@ export function storeOn(engine: Engine, secrets: Secrets, options: StoreOptions)
 }
 
 /**
- * What is done in the store, each within one transaction. One order of locks holds everywhere: new ids by id, then lanes by name, then
+ * The operations of the store, each within one transaction. One order of locks holds everywhere: new ids by id, then lanes by name, then
  * existing events by seq.
  */
 export const operationsOf = (d: Dialect) => ({

@@ -58,7 +58,7 @@ export const WAITING = ['asked', 'failed'] as const;
 /** The name of a resource as lists show it: `media:ID`, `channel:ID`, `schedule:NAME`, `event:ID` of an event that belongs to none, `erased:DIGEST`. */
 export const RESOURCE = /^(media|channel|event|schedule|erased):./s;
 
-/** What an event is known by. */
+/** The members that identify an event. */
 export interface Named {
   /** the event's identity: notifications with the same id are one event */
   readonly id: EventId;

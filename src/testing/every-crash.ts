@@ -116,7 +116,7 @@ export async function play<W>(options: PlayOptions<W>, last?: string): Promise<r
     for (const one of kits) await one.settled();
     await check(kit, world);
     const dead = mayDie ? [] : await kit.events({ status: 'dead', subscriber: 'all' });
-    if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } lets them');
+    if (dead.length > 0) throw new Error('events have ended as dead; { mayDie: true } allows that');
   } catch (cause) {
     throw new Error([messageOf(cause), ...(await endsOf(kit))].join('\n'), { cause });
   }

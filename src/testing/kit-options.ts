@@ -5,11 +5,11 @@ import type { ReadyApp } from '../dispatch/open-app.ts';
 
 export interface KitOptions {
   /**
-   * what is tested; or what makes it, called whenever the process starts: then what handlers keep in memory is gone after a
-   * crash, as it is in production
+   * the handlers under test, or a function that makes them, called whenever the process starts: then a crash empties the
+   * memory of handlers, as it does in production
    */
   readonly handlers?: Handlers<never> | (() => Handlers<never>);
-  /** in place of `handlers`: what `defineApp` gives, or what makes it. Its `start` runs whenever the process starts */
+  /** in place of `handlers`: the result of `defineApp`, or a function that makes it. Its `start` runs whenever the process starts */
   readonly app?: DefinedApp | (() => DefinedApp);
   /** the value of `ctx.app`, such as fakes, also with `handlers`; then the `start` of the app does not run */
   readonly resources?: unknown;
@@ -23,7 +23,7 @@ export interface KitOptions {
   readonly patienceMs?: number;
 }
 
-/** What `hookkit events check` gives: the `Date` and timers of handlers are virtual, too, and a handler that never ends is given up. */
+/** The options of `hookkit events check`: the `Date` and timers of handlers are virtual, too, and a handler that never ends is given up. */
 export type CheckOptions = KitOptions & { readonly isCheck?: boolean };
 
 const TOLD = 'settings of testReceiver';
@@ -37,7 +37,7 @@ export function appOf({ handlers: given, app: made, settings = {}, ...options }:
   const handlers = (typeof given === 'function' ? given() : given) as Handlers | undefined;
   const own = typeof made === 'function' ? made() : made;
   const mistake = mistakeIn({ app: own, handlers });
-  if (mistake !== undefined) throw new TypeError(`what testReceiver is given ${mistake}`);
+  if (mistake !== undefined) throw new TypeError(`the argument of testReceiver ${mistake}`);
   const { settings: schema, ...app } = own ?? { handlers: handlers ?? {} };
   const names = [...variableNames, ...Object.keys(schema?.shape ?? {})];
   const odd = Object.keys(settings).find((name) => !names.includes(name));

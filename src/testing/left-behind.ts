@@ -54,7 +54,7 @@ export class LeftBehind {
       const running = <T>(work: () => T) => Promise.race([this.#scope.run(run, work), givenUp]);
       this.running.add(run);
       const { state, lost } = watchedState(ctx.state);
-      // What the kit does for a step is not the handler's, and to watch it would take most of the time.
+      // The kit's own work for a step is not the handler's, and watching it would take most of the time.
       const once: typeof ctx.once = (step, fn) =>
         this.#scope.exit(() => ctx.once(step, typeof fn === 'function' ? () => running(fn) : fn));
       try {

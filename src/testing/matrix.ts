@@ -7,7 +7,7 @@ import type { Kind } from '../notification/kinds.ts';
 import { type Check, failing, type PlayOptions, play, playCrashes, type Scenario } from './every-crash.ts';
 import type { TestReceiver } from './test-receiver.ts';
 
-/** What happens in a history: as it is done, and as a line of a test. */
+/** A step of a history: as it is done, and as a line of a test. */
 interface Action {
   act(kit: TestReceiver): unknown;
   readonly line: string;
@@ -22,7 +22,7 @@ const FAIL: Action = { act: (kit) => kit.failNext('all'), line: "kit.failNext('a
 const PASS: Action = { act: (kit) => kit.advance('1h'), line: "await kit.advance('1h');" };
 const SETTLED: Action = { act: (kit) => kit.settled(), line: 'await kit.settled();' };
 const DUE: Action = { act: (kit) => kit.advance('reminder'), line: "await kit.advance('reminder');" };
-/** So many reminders come at the end of a history: one may be set again for ever. */
+/** How many reminders come at the end of a history, at most: one may be set again for ever. */
 const MOST_DUE = 20;
 
 export interface MatrixOptions<W = unknown> extends Pick<PlayOptions<W>, 'except' | 'mayDie'> {

@@ -67,7 +67,7 @@ export class TestReceiver {
     const { listener } = await this.#life.begun;
     return this.#life.isOver ? req.destroy() : listener(req, res);
   };
-  /** What verifies notifications: HS256, with this text as the key. */
+  /** The secret that verifies notifications: HS256, with this text as the key. */
   readonly secret: string;
   /** The site that the webhook takes notifications of. */
   readonly site = SITE;
@@ -87,9 +87,9 @@ export class TestReceiver {
   #last: string | undefined;
   #life: Life;
   readonly #lives: Life[] = [];
-  /** where it is to die */
+  /** where it dies */
   readonly #armed: string[] = [];
-  /** whose next runs are to fail */
+  /** whose next runs fail */
   readonly #failing: string[] = [];
   /** The names of the subscribers of the app, after '' for its own handlers. */
   subscribers: readonly string[] = [''];
@@ -208,7 +208,7 @@ export class TestReceiver {
     this.#life.leftBehind.check();
   }
 
-  /** Resolves when what is ready was handled; time does not go on, so that retries wait. @throws as `settled` */
+  /** Resolves when each ready event was handled. Time does not go on, so retries wait. @throws as `settled` */
   async handled(): Promise<void> {
     await this.#pass(GATHER_MS); // after so long new events are claimed
     await this.#rest();
@@ -332,7 +332,7 @@ export class TestReceiver {
 
   /**
    * Stops everything. A handler that still runs is left behind.
-   * @throws Error if a crash or a failure was to come, and none came: the test has not tried what it means to
+   * @throws Error if a crash or a failure that the test has set up never came
    */
   async stop(): Promise<void> {
     await this.provider.close();
@@ -491,7 +491,7 @@ export class TestReceiver {
       const came = isCheck ? this.now() : this.#life.ended;
       if (came !== seen) [seen, since] = [came, machine.monotonic()];
       const waitedMs = machine.monotonic() - since;
-      const advice = "if it is to wait for its time-out, call kit.advance('1h') before";
+      const advice = "if it should wait for its time-out, call kit.advance('1h') before";
       const kinds = [...this.#life.leftBehind.running].map(({ kind }) => kind).join(', ') || 'a dead event';
       if (!isCheck && waitedMs > patienceMs)
         throw new Error(`the handler of ${kinds} has not ended in ${patienceMs} ms: ${advice}`);

@@ -109,7 +109,7 @@ test.each<[Record<string, RegExp>, () => unknown]>([
       return { HOST: '0.0.0.0' };
     },
   ],
-  [{ secrets: /refuses everything/ }, () => inDatabase('DELETE FROM secrets')],
+  [{ secrets: /refuses every notification/ }, () => inDatabase('DELETE FROM secrets')],
   [
     {
       key: /key is gone: the next start will fail\. Running processes still have the key/,

@@ -59,7 +59,7 @@ async function production() {
 test('a handler gets an event of production with its steps and state, and leaves nothing there, when its id is tried from there', async () => {
   const { host, id, tryIt } = await production();
   const tried = await tryIt(['--from', host.url, '--token-file', 'token.txt', '--json']);
-  expect(tried).toMatchObject({ code: 0, stderr: expect.stringContaining('to other systems is real') });
+  expect(tried).toMatchObject({ code: 0, stderr: expect.stringContaining('to other systems are real') });
   const reason = 'm1,made there,7,import,false';
   const steps = [{ name: 'create', ran: false }];
   expect(JSON.parse(tried.stdout)).toMatchObject({ id, outcome: 'skip', reason, steps });

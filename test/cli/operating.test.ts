@@ -421,7 +421,7 @@ test('is gone, when a media and a site are erased as written', async () => {
   await happen(3);
   await handled(3);
   const [dryRun = '', site = '', media = ''] = operating('Personal data', 3);
-  expect((await operator.type(dryRun)).stdout).toMatch(/^3 events .* would be erased; 0 events run now/);
+  expect((await operator.type(dryRun)).stdout).toMatch(/^3 events .* would be erased; running now: 0/);
   expect((await operator.type(site)).stdout).toBe('3 events and 0 in quarantine erased\n');
   expect((await operator.type(media)).stdout).toBe('0 events and 0 in quarantine erased\n');
 });

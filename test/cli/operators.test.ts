@@ -63,7 +63,7 @@ testOfFiles('backup copies a database that others have open, checks it, and repl
   desk().write('copy.db.part', 'of somebody');
   const { code, stdout, stderr } = await cli('backup', copy);
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('5 events') });
-  expect(stderr).toContain('the key is not in it');
+  expect(stderr).toContain('the key is not in the backup');
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(parts()).toEqual(['copy.db.part']);
   copyFileSync(desk().path('receiver.db.key'), `${copy}.key`);
@@ -93,7 +93,7 @@ test('status says from the database what the overview says, with 1 where somethi
   const stopped = await cli('status');
   expect(stopped).toMatchObject({ code: 1, stderr: 'hookkit: 2 of these need attention now\n' });
   expect(stopped.stdout).toMatch(
-    /^grave {6}No server runs on this database\. .*`npm start`\.\ngrave {6}Nothing has come for \d+ d/,
+    /^grave {6}No receiver runs on this database\. .*`npm start`\.\ngrave {6}No notification has come for \d+ d/,
   );
 
   const server = await desk().serve({ WEBHOOK_SECRET: SECRET });

@@ -25,16 +25,16 @@ async function expecting() {
 test('reconcile says what has not come and records it, once, when it is more than a dry run and no more than most allows, and leaves the times of the server alone', async () => {
   const store = await expecting();
   const counted = await run('reconcile --since 2026-01-01 --dry-run');
-  const said = 'Of 4 expected since 2026-01-01 00:00 UTC, 3';
+  const said = 'Of 4 expected since 2026-01-01 00:00 UTC, 3 had not come, and the pass recorded';
   const kinds = '(2 media_available, 1 media_deleted); of these, 1 waits in quarantine\n';
-  const none = `${said} had not come, and none was recorded `;
+  const none = `${said} none `;
   expect(counted).toMatchObject({ code: 0, stdout: none + kinds });
   const few = await run('reconcile --since 2026-01-01 --most 2');
   expect(few).toMatchObject({ code: 1, stdout: expect.stringContaining(none) });
   expect(few.stderr).toMatch(/none was recorded: look at the time zone .*; --most N records them\n/);
   expect(await store.queue.count({})).toBe(1);
   const recorded = await run('reconcile --since 2026-01-01');
-  expect(recorded).toMatchObject({ code: 0, stdout: `${said} had not come and were recorded ${kinds}` });
+  expect(recorded).toMatchObject({ code: 0, stdout: `${said} each ${kinds}` });
   const events = await eventsIn(store);
   const reconciled = events.filter(({ origin }) => origin === 'reconciled').map(({ resource }) => resource);
   expect(reconciled.toSorted()).toEqual(['media:gone', 'media:lost', 'media:quarantined']);

@@ -83,7 +83,7 @@ test('a list says how far each subscriber is and who has it; one that a living i
   ]);
   expect((await run('status')).stdout).toMatch(/^subscriber search: pending 0, behind 0$/m);
   const refused = await run('subscribers remove search');
-  expect(refused).toMatchObject({ code: 1, stderr: 'hookkit: it runs in one: deploy without it first\n' });
+  expect(refused).toMatchObject({ code: 1, stderr: 'hookkit: search runs in one: deploy without it\n' });
   await server.stop();
   expect((await run('subscribers')).stdout).toMatch(/^search .* none since 2\S+Z +media_available/m);
 

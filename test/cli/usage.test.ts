@@ -30,7 +30,7 @@ const wrong: readonly (readonly [command: string, told: RegExp])[] = [
   ['events dismiss --reason any', /give a filter, or --all/],
   ['events replay --all --to http://127.0.0.1:1/ --run', /'--to <url>' cannot be used with option '--run'/],
   ['webhooks create --name a --site b --all-events --url https://u:hidden@your.host/', /without a password/],
-  ['move --from postgres://u:hidden@your.host/d --to sqlite:x.db', /its password is in PGPASSWORD/],
+  ['move --from postgres://u:hidden@your.host/d --to sqlite:x.db', /its password goes into PGPASSWORD/],
 ];
 
 test.each(wrong)(

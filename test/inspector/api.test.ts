@@ -118,7 +118,7 @@ describe('one event', () => {
     const { instance } = await ask('GET', '/api/stats');
     for (const attempt of event.history)
       expect(attempt).toMatchObject({ outcome: 'error', instance, error: event.last_error });
-    expect(only(inspected.log.withMessage('event given up')).reason).toBe(event.last_error);
+    expect(only(inspected.log.withMessage('event is dead')).reason).toBe(event.last_error);
     const { body: page } = await inspected.raw(`/events/${event.id}`);
     expect(page.match(new RegExp(`on <span class="id">${instance}</span>`, 'g'))).toHaveLength(3);
   });

@@ -22,7 +22,7 @@ const GIB = 1024 ** 3;
 const FULL = 'Nothing can be recorded: database or disk is full';
 const SOME_NOT_RECORDED = '3 requests were not recorded in the last 2 minutes';
 const SOME_REFUSED = '3 requests were refused in the last 10 minutes: no token';
-const NONE_IN = `Nothing gets in: ${SOME_REFUSED}`;
+const NONE_IN = `No notification gets in: ${SOME_REFUSED}`;
 
 describe('the overview', () => {
   let quiet: Known;
@@ -65,7 +65,7 @@ describe('the overview', () => {
     const refusals = [refused('hook0001', 10, 1)];
     const counts = { rejected: 3, accepted: 3 };
     expect(told({ accepted, refusals }, counts)).toEqual([
-      expect.stringMatching(/^grave: Nothing of webhook hook0001 gets in/),
+      expect.stringMatching(/^grave: No notification of webhook hook0001 gets in/),
     ]);
     const lives = [{ ...present(quiet.lives[0]), name: 'other', aheadMs: -7_200_000 }];
     expect(told({ accepted, refusals, lives }, counts)).toEqual([
@@ -123,7 +123,7 @@ describe('the overview', () => {
     ['one an hour is a minute late', '', () => silent(61.5, 3_600_000)],
     [
       'one an hour does not come',
-      'minor: Nothing has come for 1 h 3 min; the longest',
+      'minor: No notification has come for 1 h 3 min; the longest',
       () => silent(63, 3_600_000),
     ],
     ['a database has no statistics of the week before', '', () => silent(9000)],
@@ -200,10 +200,10 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).toMatch(/^! 19 requests were refused in the last 10 minutes/);
     await send(inspected, 'hookTwo2', 'a');
     const sentence =
-      /^✕ Nothing of webhook hookTwo2 gets in: 10 requests were refused and none accepted in the last .*: bad signature /;
+      /^✕ No notification of webhook hookTwo2 gets in: 10 requests were refused and none accepted in the last .*: bad signature /;
     await shows(inspected, sentence);
     expect(await overview(inspected)).toMatch(/import --id hookTwo2 .* A forger who knows the id/);
-    expect(await overview(inspected)).not.toMatch(/madeUp99|Nothing gets in/);
+    expect(await overview(inspected)).not.toMatch(/madeUp99|No notification gets in/);
     const genuine = notification({ webhook_id: 'hookTwo2' });
     const answer = await inspected.deliver(genuine, 'another-secret-of-thirty-two-bytes');
     expect(await answer.json()).toMatchObject({ status: 'duplicate' });
@@ -212,7 +212,7 @@ describe('the overview of a running service', () => {
 
   const ofMany = (count: number, inARow: number) =>
     Array.from({ length: count }, (_, n) => refused(`many${n}`, inARow, 130));
-  const none = 'Nothing of webhook';
+  const none = 'No notification of webhook';
   const both = /2 requests .*: claims differ.*The signature is right, and so is the secret/;
   test.each([
     [
@@ -231,7 +231,7 @@ describe('the overview of a running service', () => {
     [
       'one of each of many webhooks',
       () => ofMany(10, 1),
-      '✕ Nothing of 10 webhooks gets in: 10 requests were refused',
+      '✕ No notification of 10 webhooks gets in: 10 requests were refused',
     ],
   ])('says of these refusals what they mean: %s', async (_what, refusals, expected) => {
     const inspected = await inspect({ media_available() {} });

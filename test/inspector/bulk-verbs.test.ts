@@ -163,7 +163,7 @@ describe('a dismissal', () => {
     expect((await inspected.post(`/events/${second}/dismiss`, { reason: ' ' })).status).toBe(400);
     expect((await inspected.post(`/events/${second}/dismiss`, { reason: 'a test' })).status).toBe(303);
     expect((await inspected.raw(`/events/${second}`)).body).toContain('a test');
-    const again = { status: 409, error: expect.stringContaining('it is dismissed now') };
+    const again = { status: 409, error: expect.stringContaining('event is dismissed now') };
     expect(await post(`/events/${first}/dismiss`, { reason: 'seen' })).toEqual(again);
     const [handled] = await idsOf('status=handled');
     expect(await post(`/events/${handled}/dismiss`, { reason: 'x' })).toMatchObject({ status: 409 });

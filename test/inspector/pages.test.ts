@@ -122,7 +122,7 @@ describe('what was refused', () => {
     const others = { webhook_id: 'other', count: 3 };
     expect(await inspected.api('/refusals')).toMatchObject({ refusals: [all, others], more: 0 });
     expect(await page(inspected, '/refused')).toMatch(/bad signature<\/b> 9 times, webhook\s+.*2yW4KmiG/);
-    expect(await page(inspected, '/webhooks')).toContain('Nothing of it gets in. Signed with another secret');
+    expect(await page(inspected, '/webhooks')).toContain('No notification of it gets in. Signed with');
   });
 });
 

@@ -47,7 +47,7 @@ test('what the last pass found is told on the overview, in numbers and as JSON, 
   await inspected.deliver(notification({ media_id: 'kept' }), 'a-secret-that-is-not-known-here-yet');
   const tooMany = await told(() => lost);
   const text = new RegExp(
-    `${OF_4} 3 had not come, and none was recorded \\(2 media_available, 1 media_deleted\\); of these, 1 waits in quarantine$`,
+    `${OF_4} 3 had not come, and the pass recorded none \\(2 media_available, 1 media_deleted\\); of these, 1 waits in quarantine$`,
   );
   expect(tooMany).toMatchObject({
     last_pass: { expected: 4, is_recorded: false, missing: { media_available: 2, media_deleted: 1 } },
@@ -55,10 +55,10 @@ test('what the last pass found is told on the overview, in numbers and as JSON, 
     numbers: ['expected 4', 'missing 3'],
     concerns: [{ fault: 'reconcile_too_many', grave: true, text: expect.stringMatching(text) }],
   });
-  expect(tooMany.concerns[0]?.advice).toMatch(/time zone of what .*`npx hookkit reconcile --most 3`/);
+  expect(tooMany.concerns[0]?.advice).toMatch(/time zone of the times .*`npx hookkit reconcile --most 3`/);
 
   const recorded = await told(() => [seen(`lost${passes}`), seen('came'), seen('came')]);
-  const few = new RegExp(`${OF_4} 1 had not come and were recorded \\(1 media_available\\)$`);
+  const few = new RegExp(`${OF_4} 1 had not come, and the pass recorded each \\(1 media_available\\)$`);
   expect(recorded).toMatchObject({
     last_pass: { is_recorded: true, missing: { media_available: 1 } },
     line: expect.stringMatching(few),

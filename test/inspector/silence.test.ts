@@ -55,7 +55,7 @@ async function look({ days, isOpen = () => false, everyMs = 30 * MINUTE, lookMs 
   return said;
 }
 
-const NOTHING = 'Nothing has come for';
+const NOTHING = 'No notification has come for';
 const USUAL = 'the longest silence of the week before was';
 
 test('a quiet weekend each week is no silence, and what does not end after one is told once, for however long', async () => {

@@ -172,6 +172,6 @@ test.each([
   writeFileSync(file, text);
   const written = writeWholeFile(file, (write) => write('{"new":1}\n'));
   if (isReplaced) await written;
-  else await expect(written).rejects.toThrow('is there, and is no recording: name another file');
+  else await expect(written).rejects.toThrow('exists and is no recording: name another file');
   expect(readFileSync(file, 'utf8')).toBe(isReplaced ? '{"new":1}\n' : text);
 });

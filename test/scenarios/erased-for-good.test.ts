@@ -62,7 +62,7 @@ test('tells what it would erase, what it has erased and left, and where else it 
   expect(JSON.parse(trial.stdout)).toEqual({ ...told, dry_run: true });
   const run = await erase('--site', 'site0001');
   expect([run.code, run.stdout]).toEqual([0, '1 event and 1 in quarantine erased\n']);
-  expect(run.stderr).toContain(`left, as they have events of other sites too: media:${PRIVATE}\n`);
+  expect(run.stderr).toContain(`left alone, as other sites have events of them: media:${PRIVATE}\n`);
   expect(run.stderr).toMatch(/not reached: backups, .* dead rows until a vacuum/s);
   const store = await database().open();
   const [change] = await store.reports.changes({ limit: 5 });

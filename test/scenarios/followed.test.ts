@@ -36,7 +36,7 @@ test('a notification is found by the request id of its proxy, in all lines of th
   await settled();
 
   const of = (request?: string) => log.entries().filter((line) => line.request === request);
-  const told = ['notification recorded', 'its own line', 'handler failed', 'event given up'];
+  const told = ['notification recorded', 'its own line', 'handler failed', 'event is dead'];
   expect([...new Set(of('first/1').map(({ msg }) => msg))]).toEqual(told);
   for (const line of of('first/1')) expect(line).toMatchObject({ ...names, webhook: '2yW4KmiG' });
   expect(of('repeat/1')).toMatchObject([{ ...names, status: 'duplicate' }]);

@@ -73,7 +73,7 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
     await killed();
     fs.rmSync(path);
     await expect(opened(threads)).rejects.toMatchObject(
-      unusable(/receiver\.db is not there, although \S+-wal is there/),
+      unusable(/receiver\.db does not exist, although \S+-wal exists/),
     );
     expect(fs.statSync(`${path}-wal`).size).toBeGreaterThan(0);
     expect(fs.existsSync(path)).toBe(false);
@@ -84,9 +84,9 @@ describe.each([false, true])('a SQLite database (threads: %s)', (threads) => {
   test('is refused, when its file is empty, and a log or a key shows that it was not', async () => {
     await killed();
     fs.truncateSync(path);
-    await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although \S+-wal is there/));
+    await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although \S+-wal exists/));
     fs.rmSync(`${path}-wal`);
-    await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although \S+\.key is there/));
+    await expect(opened(threads)).rejects.toMatchObject(unusable(/is empty, although \S+\.key exists/));
     expect(fs.statSync(path).size).toBe(0);
   });
 });

@@ -97,7 +97,7 @@ test('a call of ctx.statuses is a point, and an event that dies breaks the check
     const kit = await start({ handlers: dying(new Service()), settings: { RETRY_MAX_ATTEMPTS: '1' } });
     await kit.deliver('media_available');
   };
-  await expect(everyCrash(scenario, () => {})).rejects.toThrow('{ mayDie: true } lets them');
+  await expect(everyCrash(scenario, () => {})).rejects.toThrow('{ mayDie: true } allows that');
   const atNoon = everyCrash(scenario, () => {}, { mayDie: true, only: 'noon' });
   await expect(atNoon).rejects.toThrow(/, before call GET \S+, after call GET /);
 });

@@ -144,7 +144,7 @@ test('a handler that waits for real things is waited for, and one that hangs at 
   expect(await kit.event()).toMatchObject({ status: 'handled', attempts: 1 });
   await kit.deliver('media_updated');
   await expect(kit.settled()).rejects.toThrow(
-    "the handler of media_updated has not ended in 200 ms: if it is to wait for its time-out, call kit.advance('1h') before",
+    "the handler of media_updated has not ended in 200 ms: if it should wait for its time-out, call kit.advance('1h') before",
   );
   await kit.advance('1h');
   expect(aborted).toMatchObject({ name: 'TimeoutError' });

@@ -39,12 +39,12 @@ export function addCheck(events: Command): void {
   const crash = new Option('--crash <where>', 'with a crash at each point, one after the other');
   events
     .command('check')
-    .description('Run a recording against your handlers, and compare each end with what its line expects.')
-    .argument('<file>', 'a recording, such as `hookkit events export` writes, or a file of another tool')
+    .description('Run a recording against your handlers, and compare each end with its expectation.')
+    .argument('<file>', 'a recording, as `hookkit events export` writes it, or a file of another tool')
     .addOption(update.conflicts(['shuffle', 'duplicate', 'crash']))
     .option('--out <file>', 'with --update: write into this file instead')
     .option('--junit <file>', 'write the result as JUnit XML, which CI systems show')
-    .optionsGroup('Play it once more, and demand the same ends:')
+    .optionsGroup('Play it once more, and expect the same ends:')
     .option('--shuffle', 'in random order')
     .option('--duplicate <probability>', 'with events that come twice, with this probability', probability)
     .option('--seed <number>', 'the same seed gives the same order and duplicates', wholeNumber())
@@ -61,7 +61,7 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
   if (expecting.length === 0 && !update && !isAgain)
     throw new KitError('INPUT_INVALID', `no line of ${file} has an expectation: --update writes them`);
   if (update && out === file && !events[0]?.place?.startsWith('line'))
-    throw new KitError('INPUT_INVALID', `${file} has no line to write each end into: give --out FILE`);
+    throw new KitError('INPUT_INVALID', `${file} does not have a line for each event: give --out FILE`);
   const config = configOf(command);
   for (const { body, place } of events) {
     const refusal = refusalOf(Buffer.from(body), config.BODY_LIMIT);
@@ -99,7 +99,7 @@ async function check(file: string, flags: Flags, command: Command): Promise<void
     throw new KitError('REPLAY_FAILED', `${failed.length} of ${cases.length} ended otherwise than expected`);
 }
 
-/** What of the project's settings decides how events end. */
+/** The settings of the project that decide how events end. */
 const LIMITS = ['BODY_LIMIT', 'HANDLER_TIMEOUT_MS', 'RETRY_MAX_ATTEMPTS'] as const;
 
 /** A receiver with the handlers of this project, on a clock that begins with the first event. */

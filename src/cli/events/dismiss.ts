@@ -12,8 +12,8 @@ type Flags = FilterFlags & { reason: string; all?: true; dryRun?: true; json?: t
 export function addDismiss(events: Command): void {
   withFilter(events.command('dismiss'))
     .description('Dismiss events that are dead or pending: no handler runs for them any more.')
-    .requiredOption('--reason <text>', 'why: lists show it in the place of the last error')
-    .addOption(new Option('--all', 'dismiss all that are dead or pending').conflicts(FILTER_FLAGS))
+    .requiredOption('--reason <text>', 'why: lists show it in place of the last error')
+    .addOption(new Option('--all', 'dismiss all dead and pending events').conflicts(FILTER_FLAGS))
     .option('--dry-run', 'only count the events')
     .action(dismiss);
 }

@@ -15,7 +15,7 @@ export function addExport(events: Command): void {
     .description('Export events as a recording (NDJSON), which can be replayed anywhere.')
     .option('--out <file>', 'write to this file instead of stdout (`-`); it appears once it is complete')
     .option('--redact', 'replace each id by another one, the same throughout, and drop unknown members')
-    .option('--redact-key-file <file>', 'redact with this key: the same id gives the same other id')
+    .option('--redact-key-file <file>', 'redact with this key: it replaces an id alike in every recording')
     .addHelpText('after', '\nA recording has a JSON object a line, in the order of receipt, and no secret.')
     .action(exportEvents);
 }

@@ -12,7 +12,7 @@ export function addImport(events: Command): void {
   events
     .command('import')
     .description('Import payloads as events. No signature is checked: you vouch for them.')
-    .argument('<file>', 'a recording, one payload a line, or what else replay --from takes (-: stdin)')
+    .argument('<file>', 'a recording, payloads, or another file that replay --from takes (-: stdin)')
     .action(importEvents);
 }
 
@@ -23,7 +23,7 @@ async function importEvents(file: string, { json }: { json?: true }, command: Co
     const importing = { bodyLimit, listener: onStderr, signal };
     const done = await changing(command, (store) => importRecording(store, source, importing));
     const { events: imported, duplicates, leftOut } = done;
-    const text = `${plural(imported, 'event')} imported, ${duplicates} there already, ${leftOut} left out`;
+    const text = `${plural(imported, 'event')} imported, ${duplicates} already recorded, ${leftOut} left out`;
     await printResult(json, { imported, duplicates, left_out: leftOut }, text);
     signal.throwIfAborted();
     if (leftOut > 0) throw new KitError('REPLAY_FAILED', `left out: ${plural(leftOut, 'entry', 'entries')}`);

@@ -13,12 +13,12 @@ export function addListAndShow(events: Command): void {
   options
     .withFilter(events.command('list'))
     .description('List events, the newest received first; of one media or channel, the newest that happened.')
-    .option('--limit <number>', 'list at most so many', options.wholeNumber(1), 50)
-    .option('--before <event>', 'list those that follow this one: the next page', options.idOfEvent)
+    .option('--limit <number>', 'list at most this many', options.wholeNumber(1), 50)
+    .option('--before <event>', 'list the events after this one: the next page', options.idOfEvent)
     .action(list);
   events
     .command('show')
-    .description('Show one event with its payload, steps, attempts, and what its media or channel has left.')
+    .description('Show one event: payload, steps, attempts, and the state of its media or channel.')
     .argument('<id>', 'the id of the event, as `hookkit events list` shows it', options.idOfEvent)
     .action(show);
 }

@@ -18,7 +18,7 @@ const PAUSE_MS = 20;
 export function addPrune(events: Command): void {
   withFilter(events.command('prune'))
     .description('Prune events that were handled or skipped long ago: remove their bodies for good.')
-    .requiredOption('--older-than <time>', 'prune what ended longer ago than this, such as 30d', lengthOfTime)
+    .requiredOption('--older-than <time>', 'prune events that ended longer ago, such as 30d', lengthOfTime)
     .option('--dry-run', 'only count the events')
     .action(prune);
 }

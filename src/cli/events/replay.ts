@@ -32,7 +32,7 @@ const TO_HANDLERS = ['subscriber', 'waiting', 'dryRun', 'resetSteps', 'run', 'ex
 const OVER_HTTP = ['from', 'secretFile', 'speed', 'shuffle', 'seed', 'duplicate', 'concurrency', 'asNew'];
 
 export function addReplay(events: Command): void {
-  const failOnHelp = 'fail if an event ends so (default when waiting: dead)';
+  const failOnHelp = 'fail if an event ends with this status (default with --run or --timeout: dead)';
   options
     .withFilter(events.command('replay'))
     .description('Replay events: run their handlers again, or send them over HTTP.')
@@ -43,18 +43,18 @@ export function addReplay(events: Command): void {
     .option('--dry-run', 'only count the events')
     .option('--reset-steps', 'forget the results of ctx.once, so that every step runs again')
     .option('--run', 'run the handlers in this process; it takes every event that is ready')
-    .addOption(new Option('--expect <status>', 'fail unless all events end so').choices(ENDS))
+    .addOption(new Option('--expect <status>', 'fail unless all events end with this status').choices(ENDS))
     .addOption(new Option('--fail-on <status>', failOnHelp).choices(['dead', 'none']).conflicts('expect'))
     .optionsGroup('Over HTTP:')
     .addOption(new Option('--to <url>', 'the receiver').argParser(options.receiverUrl).conflicts(TO_HANDLERS))
     .addOption(new Option('--from <file>', 'send this recording (-: stdin)').conflicts(['status', 'error']))
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
-    .option('--speed <factor>', 'keep the gaps, so many times faster (default: max)', speed)
+    .option('--speed <factor>', 'keep the gaps, divided by this factor (default: max, no gaps)', speed)
     .option('--shuffle', 'send in random order; this holds all events in memory')
     .option('--seed <number>', 'the same seed gives the same shuffle and duplicates', options.wholeNumber())
     .option('--duplicate <probability>', 'send events twice with this probability', options.probability)
-    .option('--concurrency <number>', 'send so many at once (default: 1)', options.wholeNumber(1))
-    .option('--as-new', 'move event times, gaps kept, so that the newest is now')
+    .option('--concurrency <number>', 'send this many at once (default: 1)', options.wholeNumber(1))
+    .option('--as-new', 'move event times so that the newest is now; the gaps stay')
     .action(replay);
 }
 
@@ -68,7 +68,7 @@ async function replay(flags: Flags, command: Command): Promise<void> {
   const isGiven = (name: string) => command.getOptionValue(name) !== undefined;
   const { to, dryRun, run } = flags;
   if (!to && OVER_HTTP.some(isGiven))
-    throw new KitError('INPUT_INVALID', 'an option of a replay over HTTP needs --to');
+    throw new KitError('INPUT_INVALID', 'options of a replay over HTTP need --to, the URL of the receiver');
   if (![...options.FILTER_FLAGS, 'all', 'dryRun', 'from'].some(isGiven))
     throw new KitError('INPUT_INVALID', 'this would replay everything: give a filter, or --all');
   const config = options.configOf(command);
@@ -133,7 +133,7 @@ async function reset(store: EventStore, replay: Replay): Promise<void> {
     if (replayed + underWay === 0) refuseNothing(flags, await store.queue.count(filter));
     if (!ends && underWay > 0) say(`${plural(underWay, 'more is', 'more are')} ${HANDLED_ANYWAY}`);
     const others = underWay > 0 && { under_way: underWay };
-    const begun = `${plural(replayed, 'event')} reset to pending: the server begins within two seconds`;
+    const begun = `${plural(replayed, 'event')} reset to pending: the receiver begins within two seconds`;
     const text = ends ? countTable(['status', 'events'], ends) : begun;
     await printResult(flags.json, { replayed, ...others, ...Object.fromEntries(ends ?? []) }, text);
     if (ends) toHandlers.checkEnds(ends, { expect, failOn });
@@ -173,6 +173,6 @@ function countTable(head: readonly string[], counts: ReadonlyMap<string, number>
 /** @throws KitError REPLAY_FAILED, as there is nothing to replay, unless that is allowed */
 function refuseNothing({ allowEmpty }: Flags, pruned: number): void {
   if (allowEmpty) return;
-  const why = pruned > 0 ? `all that match were pruned (${plural(pruned, 'event')})` : 'no event matches';
+  const why = pruned > 0 ? `all matches were pruned (${plural(pruned, 'event')})` : 'no event matches';
   throw new KitError('REPLAY_FAILED', `${why}: nothing is replayed (--allow-empty makes that a success)`);
 }

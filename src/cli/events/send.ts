@@ -16,14 +16,14 @@ type Flags = BodyFlags & { to?: URL; secretFile?: string; asIs?: true; fault?: F
 const FAULTS: readonly Fault[] = ['forged', 'alg-none', 'tampered', 'iat', 'oversized', 'truncated', 'slow'];
 
 const WEBHOOK =
-  'webhook_id, whose secret signs (default: that of the body, or else the newest one with a stored secret)';
+  'webhook_id; its secret signs (default: that of the body, or else the newest one with a stored secret)';
 
 export function addSend(events: Command): void {
   const command = events
     .command('send')
     .description('Send one signed notification; with --fault, a broken one.');
   withBody(command, WEBHOOK)
-    .option('--to <url>', 'send to this receiver (default: the one of this environment)', receiverUrl)
+    .option('--to <url>', 'send to this receiver (default: that of the settings here)', receiverUrl)
     .option('--secret-file <file>', 'sign with this secret (-: stdin) instead of that of the webhook')
     .option('--as-is', 'with --body: send the file even if every receiver refuses it')
     .addOption(new Option('--fault <fault>', 'break the notification').choices(FAULTS))
@@ -39,13 +39,13 @@ async function send(flags: Flags, command: Command): Promise<void> {
   const own = urlOf(config.HOST, config.PORT) + config.WEBHOOK_PATH;
   const { fault, asIs, json, to = new URL(own) } = flags;
   if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
-    throw new KitError('INPUT_INVALID', `--fault ${fault} changes the body, and --as-is leaves it`);
+    throw new KitError('INPUT_INVALID', `--fault ${fault} changes the body: leave --as-is out`);
   const keys = await signingKeys(config, flags.secretFile);
   const usualWebhook = keys.webhooks.at(-1); // a `dev` that was killed has left older ones behind
   const body = await bodyOf(flags, usualWebhook);
   const refusal = flags.body === undefined || asIs ? undefined : refusalOf(body, config.BODY_LIMIT);
   if (refusal !== undefined)
-    throw new KitError('INPUT_INVALID', `a receiver refuses this with ${refusal}: see --as-is`);
+    throw new KitError('INPUT_INVALID', `a receiver refuses this with ${refusal}: --as-is sends it`);
   const webhook = flags.webhook ?? webhookOf(body) ?? usualWebhook ?? '';
   const key = keys.keyFor(webhook);
   const noKey = `no live secret for webhook ${line(webhook)}: give --webhook or --secret-file`;

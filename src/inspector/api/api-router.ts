@@ -10,7 +10,7 @@ export function apiRouter(inspected: Inspected): Router {
   const router = Router();
   router.get('/openapi.json', (_req, res) => void res.json(openApi()));
   router.get('/stream', stream(inspected));
-  // Whatever type it says: a body that nobody reads would be passed over.
+  // Whatever type a body says, it is read: else it would be ignored.
   router.use(express.json({ limit: '16kb', type: () => true }));
   for (const one of ENDPOINTS)
     router[one.method](one.path, async (_req, res) => {
@@ -50,7 +50,7 @@ function openApi(): object {
 }
 
 const REFUSED =
-  '{"error": ...}: 400: the request has mistakes; 401: no token, or a wrong one; 403: the token only reads; ' +
+  '{"error": ...}: 400: the request has mistakes; 401: no token, or a wrong one; 403: the token only reads, or the Host or Origin is foreign; ' +
   '404: no such event; 409: not now; 429: too many wrong tokens; 503: the store is away';
 const RESPONSES = { 200: { description: 'done' }, default: { description: REFUSED } };
 

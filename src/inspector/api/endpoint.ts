@@ -59,7 +59,7 @@ export async function answerTo({ method, input, run }: Endpoint, inspected: Insp
   return answer;
 }
 
-/** What a request is to change, as it says it, and who asks. Why may name somebody, and stands where it belongs. */
+/** The change that a request asks for, and who asks. The reason may name somebody, and stands with the event or the pause alone. */
 export function changeBy({ ip, query, body, params }: Request, what: string) {
   const { dry_run, id, reason, ...asked } = { ...query, ...body };
   const filters = { ...asked, ...(what === 'pause' && { reason }), ...params };
@@ -67,8 +67,8 @@ export function changeBy({ ip, query, body, params }: Request, what: string) {
 }
 
 /**
- * Checks what a request gives: path, query and body together. With a mistyped `dry_run` it would change what was only to be counted, and
- * with a filter given twice take or show more than was meant.
+ * Checks path, query and body of a request together. With a mistyped `dry_run`, a request would change events instead of counting them;
+ * with a filter given twice, it would take or show more than its sender meant.
  * @throws RefusedError 400 that names each mistake, and each parameter that is not known or given more than once
  */
 export function inputOf<S extends z.ZodObject>(schema: S, { query, body, params }: Request): z.output<S> {

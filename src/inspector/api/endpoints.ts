@@ -24,10 +24,10 @@ const bulkInput = z.object({
   ...filterShape,
   dry_run: flag.describe('only count'),
   all: flag.describe('must be true if no filter but `subscriber` is given'),
-  id: z.uuid().optional().describe('yours: a request with the id of the latest one begins nothing'),
+  id: z.uuid().optional().describe('a UUID of yours: a request with the id of the latest one begins nothing'),
 });
 
-const BULK = 'With very many, the answer comes before the end, with `more`. 409 while another is under way.';
+const BULK = 'For very many events, the answer comes early, with `more`. 409 while another is under way.';
 
 /** How long a request waits for the end of a verb for many events. */
 const LONGEST_ANSWER_MS = 10_000;
@@ -52,10 +52,10 @@ async function bulk(inspected: Inspected, given: z.output<typeof bulkInput> & Ch
   throw new RefusedError(503, `${soFar} (${problem}): ask again for the rest`);
 }
 
-/** What is done with events, and the row that says so. */
+/** A verb for events, with its row in the audit. */
 const asked = (verb: Verb, req: Request) => ({ verb, by: changeBy(req, `events ${verb}`) });
 
-/** Makes a change with a row that says so. What gives back no count has changed one. */
+/** Makes a change, with its row in the audit. A change without a count has changed one. */
 const noted = <T>(store: Inspected['store'], req: Request, what: string, work: () => Promise<T>) =>
   audited(store, changeBy(req, what), work, (done) => (Array.isArray(done) ? 1 : Number(done ?? 1)));
 
@@ -78,12 +78,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   }),
   endpoint('post', '/events/dismiss', {
     summary: `Ends all matching events that are pending or dead: no handler runs for them any more. ${BULK}`,
-    input: bulkInput.extend({ reason: reasonText.optional().describe('needed, but for a dry_run') }),
+    input: bulkInput.extend({ reason: reasonText.optional().describe('needed without dry_run') }),
     run: (inspected, given, { req }) => bulk(inspected, { ...asked('dismiss', req), ...given }),
   }),
   endpoint('get', '/events/:id', {
     summary:
-      'One event with attempts, steps, state and reminders, those of other subscribers, and the events around it.',
+      'One event with attempts, steps, state, reminders, the events of other subscribers, and those before and after it.',
     input: oneEvent,
     run: event,
   }),
@@ -105,7 +105,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     run: scheduleList,
   }),
   endpoint('post', '/quarantine/admit', {
-    summary: 'Admits what a secret that is known now verifies. Storing a secret does so, too.',
+    summary: 'Admits each notification that a known secret verifies now. Storing a secret does so, too.',
     input: z.object({ webhook: filterShape.webhook }),
     run: async ({ store, config }, { webhook }, { req }) => ({
       admitted: await noted(store, req, 'quarantine admit', () => admitWaiting(store, config, webhook)),
@@ -115,7 +115,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Drops notifications from quarantine, for good.',
     input: z.object({
       webhook: filterShape.webhook,
-      before: filterShape.since.describe('only those that came before this time'),
+      before: filterShape.since.describe('only notifications that came before this time'),
       all: flag.describe('must be true if neither is given'),
     }),
     run: async ({ store }, { webhook, before, all }, { req }) => {
@@ -135,7 +135,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     run: stats,
   }),
   endpoint('get', '/series', {
-    summary: 'What the plots show: the last hour by minutes.',
+    summary: 'The columns of the plots: the last hour by minutes.',
     run: series,
   }),
   endpoint('post', '/pause', {
@@ -162,7 +162,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       const lives = (await store.reports.instances()).filter((one) => one.name === name);
       if (lives.length === 0) throw new RefusedError(404, 'there is no such instance');
       if (lives.some(({ state }) => state === 'live'))
-        throw new RefusedError(409, 'it was seen a moment ago: stop it first');
+        throw new RefusedError(409, 'the instance was seen a moment ago: stop it first');
       await noted(store, req, 'instances forget', () => store.reports.forget({ name }));
       return { forgotten: name };
     },

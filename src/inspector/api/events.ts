@@ -41,7 +41,7 @@ export const filterShape = {
   ),
   subscriber: optional(
     text.regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be main, all or the name of a subscriber'),
-    'whose events: a name; main: of the handlers without one; all. To replay or dismiss many, it is needed where there are subscribers',
+    'whose events: a subscriber, main for the handlers without a name, or all. A replay or dismissal of many needs it where there are subscribers',
   ),
   webhook: text.optional(),
   since: optional(momentText, `happened at or after ${MOMENTS}`),

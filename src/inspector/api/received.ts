@@ -39,8 +39,8 @@ async function receiptOf(store: EventStore, after: string | number): Promise<Rec
 /** Answers with what was received after a cursor, a recording a line. Headers tell where to go on, and how many events are left. */
 export const RECEIVED = endpoint('get', '/received', {
   summary:
-    'What was received after a cursor, oldest first, as recordings in NDJSON, each with its cursor; nothing is skipped. ' +
-    'The header X-Cursor says where to go on, also if nothing matched, and X-Behind about how many events come behind. ' +
+    'Notifications received after a cursor, oldest first, as recordings in NDJSON, each with its cursor; none is skipped. ' +
+    'The header X-Cursor is where to go on, also if nothing matched; X-Behind is about how many events follow. ' +
     '410: the cursor is of another database.',
   input: z.object({
     ...z.object(filterShape).omit({ subscriber: true, waiting: true }).shape,

@@ -5,7 +5,7 @@ import { iso, isoOrNull, jsonOf, reminderJson, unprovenJson } from '../../store/
 import { adviceOnRefused } from '../watch/request-results.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 
-/** So many groups say what is wrong. Strangers and handlers could make thousands. */
+/** How many groups an answer has: strangers and handlers could make thousands. */
 const MOST_GROUPS = 100;
 const NEWEST_QUARANTINED = 100;
 /** Enough of a body that nobody has verified: of a hundred whole ones, a page could have many megabytes. */
@@ -62,7 +62,7 @@ export const LISTS: readonly Endpoint[] = [
   // `error` is a first line in which * stands for what differs, and a filter of that name. Of those that wait, `next_at` is when the next one
   // is tried again, and `failing_since` when the oldest failed first.
   endpoint('get', '/problems', {
-    summary: 'Dead events, and those that wait after a failure, in groups, of the newest 10,000 of each.',
+    summary: 'Dead events, and events that wait after a failure, in groups: of each the newest 10,000.',
     run: async ({ store }) => {
       const { told, more } = firstOf(await store.queue.problems());
       const json = ({ failedSince, ...one }: Problem) => ({
@@ -99,7 +99,7 @@ export const LISTS: readonly Endpoint[] = [
     }),
   }),
   endpoint('get', '/quarantine', {
-    summary: 'Notifications that wait for a secret which verifies them.',
+    summary: 'The notifications in quarantine, which no known secret verifies.',
     run: async ({ store }) => {
       const { total, webhooks, newest } = await store.quarantine.summary({ newest: NEWEST_QUARANTINED });
       const shown = newest.map((entry) => ({ ...unprovenJson(entry), body: cut(entry.body, LONGEST_BODY) }));
@@ -107,7 +107,7 @@ export const LISTS: readonly Endpoint[] = [
     },
   }),
   endpoint('get', '/audit', {
-    summary: 'Who changed what in a year, the last first; `changed` is null until a change has ended.',
+    summary: 'Changes of a year and who made them, newest first; `changed` is null until a change has ended.',
     input: z.object({ before: z.coerce.number().int().optional().describe('a seq'), limit }),
     run: async ({ store }, page) => {
       const found = await store.reports.changes(page);

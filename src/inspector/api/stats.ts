@@ -15,12 +15,12 @@ function membersOf<N extends string, V>(names: readonly N[], of: (name: N) => V)
 
 export type Known = Awaited<ReturnType<typeof lookAt>>;
 
-/** What `last_10_minutes` is about. */
+/** The length of `last_10_minutes`. */
 export const RECENT_MS = 600_000;
 export const HOUR_MS = 3_600_000;
-/** So long after its time a handler ignores `ctx.signal`. */
+/** A handler that still runs so long after its time ignores `ctx.signal`. */
 const DEAF_MS = 10_000;
-/** So many events in a row from the future are no mistake of a sender. */
+/** Fewer events in a row from the future may be a mistake of their sender. */
 export const LEAST_AHEAD = 3;
 /** Subscribers' events are between them. */
 const NEWEST = { limit: LEAST_AHEAD, reach: 200 };
@@ -31,7 +31,7 @@ export type Sources = Pick<Inspected, 'store' | 'clock' | 'config'> & {
 };
 
 /**
- * What is known of the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
+ * The facts about the service, of all its processes. `instance` is this one, null where a command tells. `lives` are by the clock of the
  * store. `lastAt`: when the newest notification came. `failing`: events that wait after a failure. `held`: handlers past their time. `work`:
  * what instances have at work, or had when they ended. `amiss`: skipped while another instance had the handler. `problem`: why nothing can
  * be recorded. `secrets`: those stored, or why they cannot be read. `pass`: the last one that looked for what never came. `silence`: unless
@@ -102,7 +102,7 @@ async function resolved<T extends object>(promises: T) {
 }
 
 /**
- * What pages and the API have of that. `events.pending` counts those that wait for a retry, too. `quarantine_lost`: how many the quarantine had
+ * The part of these facts that pages and the API show. `events.pending` counts those that wait for a retry, too. `quarantine_lost`: how many the quarantine had
  * no room for, since the database was made. `rejected` is without 503 and 500, which are `not_recorded`. `figures` are of the last hour.
  * `busy_percent`: how busy what writes to the store was.
  */

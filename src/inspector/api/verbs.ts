@@ -10,7 +10,7 @@ import { RefusedError } from '../guard/refuse.ts';
 
 export type Verb = 'replay' | 'dismiss';
 
-/** What somebody wants done with events. */
+/** A change of events that somebody asks for. */
 export interface Change {
   readonly verb: Verb;
   /** the row that says so */
@@ -39,7 +39,7 @@ export async function changeOne(parts: AdminNeeds, { id, ...wanted }: Change & {
   const why = isReplay
     ? 'it will run without a replay, or retention has removed its body'
     : 'only a pending or dead event can be dismissed';
-  if (events === 0) throw new RefusedError(409, `it is ${event.status} now: ${why}`);
+  if (events === 0) throw new RefusedError(409, `the event is ${event.status} now: ${why}`);
   return isReplay ? { id, replayed: events } : { id, dismissed: events };
 }
 

@@ -14,7 +14,7 @@ const PATIENCE_MS = 3000;
 
 /**
  * Gives a function that tells which webhooks the provider has. It asks the provider once a minute at most, and when a secret was stored
- * since: a webhook that was made a moment ago is not told of as gone.
+ * since: a webhook made a moment ago does not seem gone.
  */
 export function registeredWebhooks({ config, clock }: AdminNeeds): Inspected['registered'] {
   const { PROVIDER_BASE_URL: baseUrl, PROVIDER_API_SECRET: apiSecret } = config;

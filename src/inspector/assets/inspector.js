@@ -11,7 +11,7 @@ document.addEventListener('htmx:sse:after:connection', () => say('live'));
 document.addEventListener('htmx:sse:error', () => say('not connected'));
 document.addEventListener('htmx:sse:close', () => say('not connected'));
 
-// What a page shows stays (`noSwap`) when its refresh is refused with 5xx, as while the database cannot be reached.
+// A page keeps its content (`noSwap`) when its refresh is refused with 5xx, as while the database cannot be reached.
 document.addEventListener('htmx:after:request', (event) => {
   const status = event.detail?.ctx?.response?.status;
   if (status >= 500) say('out of date');

@@ -11,7 +11,7 @@ const SLOW_COMMIT_MS = 250;
 /** The last minute with such a request, and half of one more. */
 const SOON_OVER_MS = 90_000;
 
-/** What is known of the service, and what of that needs attention. */
+/** The facts about the service, and those that need attention. */
 export async function stats(sources: Sources) {
   const known = await lookAt(sources);
   return { ...shownOf(known), concerns: concernsOf(known), well: wellOf(known) };
@@ -32,9 +32,9 @@ export function concernsOf(known: Known): Concern[] {
     .toSorted((one, other) => Number(other.grave) - Number(one.grave));
 }
 
-/** What is said where nothing needs attention: when something came last. */
+/** The sentence where nothing needs attention: when the last notification came. */
 function wellOf({ lastAt, now }: Known): string {
-  if (lastAt === undefined) return 'Nothing has come in yet.';
+  if (lastAt === undefined) return 'No notification has come in yet.';
   return `No event is dead, and none has waited for long. The newest notification came ${duration(since(lastAt, now))} ago.`;
 }
 

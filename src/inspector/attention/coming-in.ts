@@ -5,9 +5,9 @@ import { adviceOnRefused } from '../watch/request-results.ts';
 import { type Found, MOST_TOLD, type Sentence, since } from './concern.ts';
 import { clocksOff } from './processes.ts';
 
-/** What another process accepts may be told so much later than what this one refuses. */
+/** Another process may tell so much later what it accepted than this one what it refused. */
 const SOON_MS = 30_000;
-/** So many in a row say that nothing gets in; or two, if the first was so long ago. */
+/** After so many refusals in a row no notification gets in; or after two, if the first was so long ago. */
 const MANY_IN_A_ROW = 10;
 const LONG_MS = 120_000;
 
@@ -25,7 +25,7 @@ export function comingIn(known: Known): Found {
   // More webhooks that are refused have one cause, and one sentence.
   const leftOut = webhooks.length > MOST_TOLD ? [webhooks] : webhooks.map((one) => [one]);
   const reasons = reasonsOf(refusals.filter(({ lastAt }) => lastAt > now - RECENT_MS));
-  // What came from quarantine counts, too.
+  // Notifications admitted from quarantine count, too.
   const isAnyIn = recent.accepted + recent.duplicate > 0 || lastAt > now - RECENT_MS;
   // A proxy can be mended, and what else strangers send cannot.
   const advice = adviceOnRefused(reasons.includes('no_token') ? 'no_token' : reasons[0]);
@@ -36,7 +36,7 @@ export function comingIn(known: Known): Found {
       (latest.rejected > 0 || !isAnyIn) && {
         fault: 'refused',
         grave: false,
-        text: `${isAnyIn ? '' : 'Nothing gets in: '}${were(recent.rejected)} in the last 10 minutes: ${inWords(reasons)}`,
+        text: `${isAnyIn ? '' : 'No notification gets in: '}${were(recent.rejected)} in the last 10 minutes: ${inWords(reasons)}`,
         advice: `${isAnyIn ? '' : 'If your provider sent them, its notifications do not arrive. '}${advice}`,
       },
     quarantined > 0 && {
@@ -44,7 +44,7 @@ export function comingIn(known: Known): Found {
       grave: false,
       text: `${plural(quarantined, 'notification waits', 'notifications wait')} in quarantine${lost > 0 ? `, and ${lost} had no room there so far` : ''}`,
       advice:
-        'Store the secret of their webhook: then they are admitted. Drop those that are forged, or of no webhook of yours: ' +
+        'If the webhook is yours, store its secret: the receiver then admits them. Drop the others: ' +
         '`npx hookkit quarantine drop --webhook ID`.',
     },
   ];
@@ -83,7 +83,7 @@ export function webhooksLeftOut({ refusals, secrets, accepted, now }: Standing) 
   );
 }
 
-/** What tells of which webhooks something comes, and gets in. */
+/** The facts that tell of which webhooks notifications come, and get in. */
 type Standing = Pick<Known, 'refusals' | 'secrets' | 'accepted' | 'now'>;
 
 /** One sentence for webhooks of which nothing gets in. */
@@ -95,7 +95,7 @@ function refusedTogether(webhooks: ReturnType<typeof webhooksLeftOut>, now: numb
   const [which, named] = others.length > 0 ? [`${webhooks.length} webhooks`, 'ID'] : [`webhook ${id}`, id];
   const wrongSecret =
     'If the stored secret is the wrong one, or is retired, import the right one: ' +
-    `\`npx hookkit webhooks import --id ${named} --secret-file FILE --replace\`. What waits in quarantine is admitted then.`;
+    `\`npx hookkit webhooks import --id ${named} --secret-file FILE --replace\`. Its notifications in quarantine are admitted then.`;
   const advice = reasons.map((reason) =>
     reason === 'bad_signature' || reason === 'no_secret' ? wrongSecret : adviceOnRefused(reason),
   );
@@ -104,7 +104,7 @@ function refusedTogether(webhooks: ReturnType<typeof webhooksLeftOut>, now: numb
   return {
     fault: 'webhook_refused',
     ...(others.length === 0 && { of: id }),
-    text: `Nothing of ${which} gets in: ${were(count)} and none accepted in the last ${duration(since(first, now))}: ${inWords(reasons)}`,
+    text: `No notification of ${which} gets in: ${were(count)} and none accepted in the last ${duration(since(first, now))}: ${inWords(reasons)}`,
     advice: [...new Set(advice), forger].join(' '),
   };
 }

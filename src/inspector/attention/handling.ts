@@ -21,7 +21,7 @@ const isRun = ({ lives }: Known, subscriber: string) =>
 const ofNamed = (subscriber: string) => (subscriber ? ` of subscriber ${subscriber}` : '');
 const firstOf = (groups: readonly Problem[]) => Math.min(...groups.map(({ failedSince = 0 }) => failedSince));
 
-/** What fails, site by site: those that have failed for longest have a sentence each, and the others share one. */
+/** Failing events by site: the sites that have failed for longest have a sentence each, and the others share one. */
 function failures(known: Known): Sentence[] {
   const failing = known.failing.filter(({ subscriber }) => isRun(known, subscriber));
   const sites = [...Map.groupBy(failing, ({ siteId }) => siteId)].toSorted(
@@ -50,11 +50,11 @@ function failure(known: Known, of: string, where: string, groups: readonly Probl
     text: `${least}${plural(sum(groups), 'event fails', 'events fail')} (${where}, for ${duration(age)}): ${told}`,
     advice:
       'Correct the cause. The events are retried when they are due, or at once if you replay them. ' +
-      `${overview.paused ? '' : outage}Dismiss what nobody needs.`,
+      `${overview.paused ? '' : outage}Dismiss events that nobody needs.`,
   };
 }
 
-/** What was skipped, though an instance had a handler for it. */
+/** Events that were skipped, though an instance had a handler for them. */
 function noHandler(known: Known, amiss: Known['amiss'][number]): Sentence {
   const { events, kind, kinds, since, subscriber } = amiss;
   const of = kind ? ofSubscriber(kind, subscriber) : subscriber;
@@ -99,7 +99,7 @@ function heldPlaces(known: Known): Sentence[] {
   });
 }
 
-/** What stays ready. */
+/** Events that stay ready. */
 function notTakenUp(known: Known): Sentence[] {
   const { now, overview, held } = known;
   const stuck = Object.entries(overview.subscribers).filter(([name, { oldestReadyAt }]) => {
@@ -111,7 +111,7 @@ function notTakenUp(known: Known): Sentence[] {
     ...(name && { of: name }),
     since: oldestReadyAt,
     text: `An event${ofNamed(name)} has been ready for ${duration(since(oldestReadyAt, now))}, and no handler has started`,
-    advice: 'Handlers are slow, at a limit of the app, or none runs: see their times and the instances.',
+    advice: 'Handlers are slow, at a limit of the app, or no process runs: see their times and instances.',
     path: eventsPath({ status: 'pending', ...filterOf(known, name) }),
   }));
 }
@@ -125,7 +125,7 @@ function absentSubscribers({ subscribers, lives }: Known): Sentence[] {
     grave: false,
     text: `No process has had subscriber ${of} for an hour: it is ${plural(behind, 'notification')} behind`,
     advice:
-      'Its events wait until one has it, and retention keeps notifications for it for 30 days. Deploy a process that has it, or remove it: ' +
+      'Its events wait until a process has it, and retention keeps notifications for it for 30 days. Deploy a process that has it, or remove it: ' +
       `\`npx hookkit subscribers remove ${of}\`.`,
     path: './#subscribers',
   }));

@@ -8,12 +8,12 @@ import { type Found, type Sentence, since } from './concern.ts';
 const WEEK_MS = 7 * 86_400_000;
 /** The last notification may have come a minute later than known, and another process may tell of a new one some seconds late. */
 const LATE_MS = 120_000;
-/** So many times as long as ever in the week before is no chance any more. */
+/** A silence so many times longer than each of the week before is no chance any more. */
 const FAR = 3;
 const LOST =
   'Notifications are lost on their way: look at the webhook at the provider, and at the proxies before the receiver.';
 
-/** What should have come and has not: by the list of the app, and by what is usual. */
+/** Notifications that should have come and have not: by the list of the app, and by what is usual. */
 export function missing({ pass, ticking, silence, now }: Known): Found {
   // No pass follows where the app has none any more.
   const goesOn = ticking.schedules.some(({ name, instances }) => name === RECONCILE && instances.length > 0);
@@ -25,7 +25,7 @@ export function missing({ pass, ticking, silence, now }: Known): Found {
 
 function ofPass(pass: Pass): Sentence {
   const tooMany =
-    'So many are seldom lost. Look first at the time zone of what your `expected` yields: if it is an hour off, everything seems missing. ' +
+    'So many are seldom lost. Look first at the time zone of the times that your `expected` yields: if it is an hour off, each notification seems missing. ' +
     `If they really are missing, record them: \`npx hookkit reconcile --most ${missedBy(pass)}\`.`;
   return {
     fault: pass.isRecorded ? 'reconciled' : 'reconcile_too_many',
@@ -46,7 +46,7 @@ function ofSilence(silence: NonNullable<Known['silence']>, now: number) {
     fault: 'silence',
     grave: ms >= FAR * longest,
     since: lastAt,
-    text: `Nothing has come for ${duration(ms)}${usual}`,
+    text: `No notification has come for ${duration(ms)}${usual}`,
     advice:
       'If something happened at the provider meanwhile, look at the webhook there: does it exist, and are its kinds, sites and URL right? ' +
       '`npx hookkit doctor` checks whether its URL leads here.',

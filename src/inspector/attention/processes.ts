@@ -4,13 +4,13 @@ import { duration, plural } from '../pages/words.ts';
 import { MINUTE_MS } from '../watch/watch.ts';
 import { type Found, listed, since } from './concern.ts';
 
-/** So many lives that ended without a stop, one after the other, are no accident. */
+/** Fewer lives that ended without a stop, one after the other, may be an accident. */
 const LEAST_CRASHES = 3;
 /** A start takes so long at most. */
 const STARTED_MS = 120_000;
 const FORGET = 'If it is gone for good, forget it on the overview.';
 
-/** Whether the processes live, and can work. Their times go by the clock of the store. */
+/** Whether the processes live, and can work. Their times are by the clock of the store. */
 export function processes(known: Known): Found {
   const { instance, lives, problem, secrets, disk } = known;
   const machines = [...Map.groupBy(lives, ({ machine }) => machine)];
@@ -25,8 +25,8 @@ export function processes(known: Known): Found {
     instance === null &&
       lives.every(({ state }) => state === 'left' || state === 'replaced') && {
         fault: 'no_server',
-        text: 'No server runs on this database',
-        advice: 'Nothing is received or handled. Start one: `npm start`.',
+        text: 'No receiver runs on this database',
+        advice: 'No notification is recorded or handled. Start a receiver: `npm start`.',
       },
     ...restarts.map(({ of, chain }) => {
       const [events, id] = atWork(chain, known);
@@ -109,7 +109,7 @@ function atWork(ended: readonly Instance[], { work }: Known): readonly [string, 
 }
 
 const mending = (id: string) =>
-  `If it is the handler, \`npx hookkit handlers try ${id}\` shows it: correct it, or dismiss the event: ` +
+  `If the handler is the cause, \`npx hookkit handlers try ${id}\` shows it: correct it, or dismiss the event: ` +
   `\`npx hookkit events dismiss --id ${id} --reason REASON\`.`;
 
 /** Clocks that differ from the store's by more than a minute, and how far they are ahead; `of` is empty where the newest events say so. */
@@ -121,7 +121,7 @@ export function clocksOff({ lives, newest, now }: Pick<Known, 'lives' | 'newest'
   return recent.length >= LEAST_AHEAD && behind > MINUTE_MS ? [{ of: '', ms: -behind }] : [];
 }
 
-/** Whether fewer run than are to, or than did an hour or ten minutes ago. Those that are away are told already. */
+/** Whether fewer receivers run than should, or than an hour or ten minutes ago. Another sentence tells of those that are away. */
 function fewer({ lives, config }: Known) {
   const { INSTANCES: expected } = config;
   const now = lives[0]?.now ?? 0;
@@ -140,11 +140,11 @@ function fewer({ lives, config }: Known) {
   const [why, cure] =
     expected === undefined
       ? [`and ${before} ran in the last hour`, FORGET]
-      : [`and INSTANCES is ${expected}`, 'If fewer are to run, correct INSTANCES.'];
+      : [`and INSTANCES is ${expected}`, 'If fewer should run, correct INSTANCES.'];
   return {
     fault: 'fewer',
     grave: expected !== undefined && lately < expected && isSettled,
     text: `${plural(inState('live').length, 'receiver runs', 'receivers run')}, ${why}`,
-    advice: `${gone.join('')}Start those that are missing. ${cure}`,
+    advice: `${gone.join('')}Start the missing ones. ${cure}`,
   };
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { isUnavailable, KitError } from '../../base/errors.ts';
 import { textOf } from '../../base/thrown.ts';
 
-/** A refusal, thrown by whoever answers a request. */
+/** The refusal of a request, thrown where it is answered. */
 export class RefusedError extends Error {
   readonly status: number;
 

@@ -7,7 +7,7 @@ import type { Inspected } from '../api/endpoint.ts';
 import { type Render, rootOf } from '../pages/render.ts';
 import { RefusedError, refuse } from './refuse.ts';
 
-/** What a token or a session allows. */
+/** The rights of a token or a session. */
 type Right = 'change' | 'read';
 
 /**

@@ -85,7 +85,7 @@ const eventPage: Page = async (inspected, req) => {
   return {
     view: 'event',
     event: found,
-    // Those that ended alike together, the last first: in ids, numbers and times their first lines may differ.
+    // Attempts that ended alike stand together, the last first: in ids, numbers and times their first lines may differ.
     attempts: [
       ...Map.groupBy(history, (one) => `${one.outcome} ${alike(headlineOf(one.error ?? ''))}`).values(),
     ],
@@ -110,7 +110,7 @@ function bulkPage(verb: Verb): Page {
   };
 }
 
-/** What routes of the API answer to the query of the page, together. */
+/** The answers of routes of the API to the query of the page, together. */
 function answersOf(...paths: readonly string[]): Page {
   const asked = ENDPOINTS.filter(({ method, path }) => method === 'get' && paths.includes(path));
   return async (inspected, { query }, res) => {

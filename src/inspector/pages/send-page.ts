@@ -25,7 +25,7 @@ export const sendPage: Page = async ({ store, config, clock, port }, req) => {
   const shown = { to, kind, kindNames, text };
   if (req.method !== 'POST') return shown;
   const body = Buffer.from(text);
-  // What names no webhook of ours is refused, whatever signs it.
+  // The receiver refuses a payload that names no webhook of ours, whatever signs it.
   const key = keys.keyFor(webhookOf(body) ?? usual) ?? keys.keyFor(usual);
   if (!key) throw new RefusedError(409, 'no live secret is stored, and WEBHOOK_SECRET is not set');
   const { answer } = await sendNotification(body, { to, key, bodyLimit: config.BODY_LIMIT });

@@ -12,7 +12,7 @@ import type { Watch } from './watch.ts';
 const ROUND_MS = 10_000;
 /** The least time between two posts. */
 const BETWEEN_MS = 60_000;
-/** A store that has not answered for so many rounds is told of. They do not pass while the event loop stands still. */
+/** After so many rounds without an answer of the store, an alert is posted. No round passes while the event loop stands still. */
 const ROUNDS_AWAY = 3;
 /** A fault that is gone for a single round has not ended. */
 const ROUNDS_GONE = 2;
@@ -24,12 +24,12 @@ const ACTIVE = /[@#~]|:(?=\/\/)|\](?=\()|www\d*(?=\.)/gi;
 type Found = Pick<Concern, 'fault' | 'of' | 'text' | 'advice'>;
 /** A grave fault since it is first seen, until its end is posted. `missed`: in how many rounds it has not been seen since. */
 type SeenFault = Found & Readonly<{ since: number; isPosted: boolean; missed: number }>;
-/** What all processes together have posted, and when something was posted last. */
+/** The alerts that all processes together have posted, and when the last one was posted. */
 type Alerts = Readonly<{ postedAt: number; faults: readonly SeenFault[] }>;
 
 /**
- * Posts what is grave to ALERT_URL when it begins and when it is over: one process for all, by a lease in the store, which has what was
- * posted. While a process cannot use the store, it posts that for itself.
+ * Posts each grave fault to ALERT_URL when it begins and when it is over. One process posts for all, by a lease in the store, which also
+ * keeps the posted faults. While a process cannot use the store, it posts that for itself.
  * @returns a function that ends it
  */
 export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: Watch): () => void {
@@ -50,7 +50,7 @@ export function keepAlerting({ store, config, clock, log }: AdminNeeds, watch: W
     const faults = followed(before.faults, found, now);
     const due = faults.filter((one) => !one.isPosted || isOver(one));
     const isDue = due.length > 0 && Math.abs(now - before.postedAt) >= BETWEEN_MS;
-    // At the same time: a process may end while it posts, and the next one is to wait.
+    // At the same time: a process may end while it posts, and the next one must wait.
     const post = isDue && postAlert(url, alertOf(due, by, now), ended.signal);
     const [error] = await Promise.all([post, keep({ postedAt: isDue ? now : before.postedAt, faults })]);
     const lasting = faults.filter((one) => !isOver(one)).map((one) => ({ ...one, isPosted: true }));
@@ -109,7 +109,7 @@ function followed(before: readonly SeenFault[], found: readonly Found[], now: nu
   return [...present, ...gone.map((one) => ({ ...one, missed: one.missed + 1 }))];
 }
 
-/** What is posted: what has begun first. Programs read the members, people the text. */
+/** The body of a post, with beginnings before ends. Programs read the members, people the text. */
 function alertOf(due: readonly SeenFault[], by: string, now: number) {
   const all = due.toSorted((one, other) => one.missed - other.missed);
   const faults = all.map(({ fault, of, since, text, missed }) => {

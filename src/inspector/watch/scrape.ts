@@ -52,8 +52,8 @@ export async function scrape(inspected: Inspected): Promise<string> {
     gauge('webhook_quarantined', 'Notifications in quarantine.', known.quarantined);
     count('webhook_quarantine_lost_total', 'Notifications lost from quarantine.', known.quarantine_lost);
     if (known.reconciled) {
-      gauge('webhook_reconcile_expected', 'What reconcile last expected.', known.reconciled.expected);
-      gauge('webhook_reconcile_missing', 'What it found missing.', missedBy(known.reconciled));
+      gauge('webhook_reconcile_expected', 'Notifications reconcile expected.', known.reconciled.expected);
+      gauge('webhook_reconcile_missing', 'Notifications it found missing.', missedBy(known.reconciled));
     }
     const busy = known.last_2_minutes.busy_percent;
     if (busy !== null) gauge('webhook_store_busy_ratio', BUSY, busy / 100);

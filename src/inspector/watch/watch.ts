@@ -103,7 +103,7 @@ export class Watch implements Observer {
   keepReporting(needs: ReportNeeds): () => Promise<void> {
     const { store, config, clock, log } = needs;
     this.#needs = needs;
-    void this.#report(); // at once: the first event may end the process, and others are to know which handlers it has
+    void this.#report(); // at once: the first event may end the process, and others must know which handlers it has
     const stop = repeat(clock, 0, async () => {
       this.#count('busy', 100 * store.busy());
       const overview = await store.reports.overview().catch(() => undefined); // the report that follows says why
@@ -122,7 +122,7 @@ export class Watch implements Observer {
     };
   }
 
-  /** Stores what was counted so far: whoever reads the statistics asks for this first. */
+  /** Stores the counts so far. Readers of the statistics ask for this first. */
   async report(): Promise<void> {
     await within(this.#clock, PATIENCE_MS, this.#report());
   }

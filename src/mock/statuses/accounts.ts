@@ -18,7 +18,7 @@ interface Token {
   readonly scopes: readonly string[];
   /** Absent where the token speaks for the application alone. */
   readonly account?: Account;
-  /** What became of a token that is not valid any more. */
+  /** Why a token is not valid any more. */
   readonly ended?: 'was revoked' | 'expired';
 }
 
@@ -86,7 +86,7 @@ interface SignIn {
   grant(sent: Parameters): object;
   /** Counts the request, and sets the headers that every answer has. It throws ApiError 429 over the limit. */
   readonly countRequest: RequestHandler;
-  /** Who calls, which must be a user whose token has this scope. What it returns throws ApiError 401, 403 or 422. */
+  /** The caller, which must be a user whose token has this scope. The function that it returns throws ApiError 401, 403 or 422. */
   user(scope: string): (request: Request) => Account;
   /**
    * Who reads public data: a request without a known token is anonymous; a known token must be valid and have the scope.

@@ -52,15 +52,15 @@ export function createStatusesApi(options: StatusesApiOptions): StatusesApi {
 const behaviourSchema = z.strictObject({ before_4_3: z.boolean() });
 
 /**
- * Whether the mock schedules as releases before 4.3 did: whatever the `Idempotency-Key`, and what is less than five minutes
- * ahead is published at once.
+ * Whether the mock schedules as releases before 4.3 did: it ignores the `Idempotency-Key`, and publishes a status that is less than
+ * five minutes ahead at once.
  */
 export type Behaviour = z.infer<typeof behaviourSchema>;
 
 /** How long an `Idempotency-Key` is remembered, in milliseconds. */
 const KEY_LIFETIME = 3_600_000;
 
-/** What an operation is told of a request. */
+/** The facts about a request that an operation gets. */
 async function callOf(request: Request, baseUrl: () => string) {
   return {
     parameters: await parametersOf(request),

@@ -191,7 +191,7 @@ function storable(value: unknown): unknown {
 }
 
 const NOTHING =
-  'the database of DATABASE_URL has no tables of hookkit: run this where the server runs, or correct DATABASE_URL';
+  'the database of DATABASE_URL has no tables of hookkit: run this where the receiver runs, or correct DATABASE_URL';
 const NAME = 'the database of DATABASE_URL';
 
 /** @throws KitError STORE_UNUSABLE if the schema is of a newer version, or not there although it must be */

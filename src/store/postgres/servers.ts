@@ -133,7 +133,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     'the role of DATABASE_URL lacks a right: GRANT CREATE ON DATABASE to it, or make it the owner of schema hookkit and its tables',
   '25006': 'the database takes no writes: make room on its disk, let it write, or name the primary',
   [MOVED]: 'everything in it was moved to another database: use that one',
-  '55P03': 'somebody has locked a table: npx hookkit doctor says who',
+  '55P03': 'another session has locked a table: npx hookkit doctor names it',
   '57P03': 'the server is starting or stopping: try again',
   ECONNREFUSED: 'no server listens at the host and port of DATABASE_URL: start it, or correct them',
   ENOENT: 'no server has its socket in the folder of DATABASE_URL: start it, or correct folder and port',

@@ -40,7 +40,7 @@ export function opening(d: Dialect) {
   };
 }
 
-/** What names a claim: no other one has its lease. */
+/** The name of a claim: no other one has its lease. */
 export type LeaseKey = Pick<Claim, 'lease' | 'resource' | 'seq'>;
 
 /** A lane that is leased, as it is locked. */

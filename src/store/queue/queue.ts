@@ -15,7 +15,7 @@ import { type Chosen, type Held, HOLD_MS, resetOperations, WAVE } from './reset.
 import { type Settling, settleOperations } from './settle.ts';
 import { wakeOperations } from './wake.ts';
 
-/** What changes events and their lanes. */
+/** The operations that change events and their lanes. */
 export const queueOperations = (d: Dialect) => ({
   ...recordOperations(d),
   ...claimOperations(d),
@@ -75,7 +75,7 @@ export function queueReaderOn({ read }: Pick<Engine, 'read'>) {
   };
 }
 
-/** What is erased: a resource, as `media:ID`, or a site. */
+/** The subject of an erasure: a resource, as `media:ID`, or a site. */
 export type Erasure = Pick<EventFilter, 'resource' | 'site'>;
 
 /** Events and their lanes, from record to prune. */

@@ -5,7 +5,7 @@ import { inOrder, lastOfEach, opening } from './lanes.ts';
 /** Something to record. Without an origin, the provider has sent it. */
 export type Recordable = VerifiedNotification & Partial<Pick<StoredEvent, 'origin'>>;
 
-/** What arrives: it came more than once where it waited in quarantine. */
+/** A notification that arrives: it came more than once where it waited in quarantine. */
 export type Arrival = Recordable & Pick<StoredEvent, 'receivedAt' | 'deliveries'>;
 
 /** On PostgreSQL, a transaction that inserts events holds an advisory lock: its key is PLACES << 48 | the last seq before them. */

@@ -82,7 +82,7 @@ export function reminderOperations(d: Dialect) {
   };
 
   return {
-    /** Has schedules from now on. One that is there already keeps its time, unless it is to come at others. */
+    /** Adds schedules. An existing one keeps its time, unless its times have changed. */
     async schedule(db: Db, { list, ...of }: Timed & { list: readonly Scheduled[] }): Promise<void> {
       const { now } = await one<Pick<Reminder, 'now'>>(db, `SELECT ${d.now} AS now`, of);
       const changes = list.map((one) => next(one, now));

@@ -29,7 +29,7 @@ export function lockingIdle(d: Dialect) {
   };
 }
 
-/** What people do with many events: replays and dismissals. */
+/** The verbs for many events: replays and dismissals. */
 export function resetOperations(d: Dialect) {
   const lockIdle = lockingIdle(d);
   const r = d.rows('resource text, seq bigint');

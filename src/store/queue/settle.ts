@@ -98,7 +98,7 @@ export function settleOperations(d: Dialect) {
       );
       await change(db, reminders, { subscriber, now });
       const more = await free(db, held, { subscriber });
-      // The attempt is there already: this settlement was sent twice, as the answer to the first was lost.
+      // The attempt is stored already: this settlement was sent twice, as the answer to the first was lost.
       const others = list.filter(({ lease }) => !leases.has(lease));
       const attempts = await db.each<{ lease: string }>(settledBefore, others);
       const before = new Set(attempts.map(({ lease }) => lease));

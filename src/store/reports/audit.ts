@@ -2,7 +2,7 @@ import { type Db, one } from '../dialect.ts';
 import type { Calls } from '../engine.ts';
 import { erasedName } from '../stored.ts';
 
-/** What somebody changed by a command or on a page. Times are milliseconds since the epoch. */
+/** A change that somebody made by a command or on a page. Times are milliseconds since the epoch. */
 export interface Change {
   readonly seq: number;
   readonly at: number;

@@ -57,7 +57,7 @@ export interface Refusals {
   readonly rowSince: number | undefined;
 }
 
-/** What a process reports every ten seconds. */
+/** The report of a process, every ten seconds. */
 export interface Report {
   /** `startedAt`: by its own clock */
   readonly instance: Pick<Instance, 'name' | 'version' | 'startedAt' | 'running' | 'kinds'>;
@@ -115,14 +115,14 @@ const KEPT_IN_SILENCE_MS = 30 * 86_400_000;
 const AWAY_MS = 30_000;
 /** One that was not seen for so long is not coming back. */
 const GONE_MS = 3_600_000;
-/** What config.ts draws where no INSTANCE_NAME is set. */
+/** The random end of a name that config.ts makes where no INSTANCE_NAME is set. */
 const DRAWN = /-[0-9a-f]{8}$/;
 /** So many of the last lost starts are looked at. */
 const MOST_LOST = 1000;
 /** Strangers can name any webhook from any network: beside these, each webhook with a stored secret keeps its last group. */
 const MOST_REFUSALS = 1000;
 
-/** What processes report of themselves, for lists and charts. No event depends on it. */
+/** The reports of processes about themselves, for lists and charts. No event depends on them. */
 export function reportOperations(d: Dialect) {
   const counts =
     'minute bigint, instance text, subscriber text, kind text, result text, count bigint, ms double precision, slowest double precision';
@@ -191,7 +191,7 @@ export function reportOperations(d: Dialect) {
   };
 }
 
-/** What all processes counted of one result in a minute. */
+/** The counts of all processes of one result, in one minute. */
 export type Sum = Omit<Stat, 'subscriber' | 'kind'>;
 
 /** A start that has not ended, or whose lease was lost. Times are milliseconds since the epoch. */
@@ -221,7 +221,7 @@ const COUNTS = `SELECT count(*) FILTER (WHERE state = 'active') AS active, count
 const AFTER_CHANNEL =
   '(since, resource) < (SELECT c.since, c.resource FROM channels c WHERE c.resource = $after)';
 
-/** What processes have told, the overview, and live channels. */
+/** Queries of the reports of processes, the overview, and live channels. */
 export function reportReads(d: Dialect) {
   const lives = `SELECT name, version, seen_at - (clock_at - started_at) AS started_at, seen_at, left_at, running, kinds,
     clock_at - seen_at AS ahead_ms, ${d.now} AS now FROM instances ORDER BY name, seen_at`;

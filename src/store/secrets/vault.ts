@@ -109,7 +109,7 @@ async function secrets(db: Db, { key }: Keyed): Promise<WebhookSecret[] | undefi
 export const secretReads = () => ({ keyCheck, secrets });
 
 export function secretOperations(d: Dialect) {
-  // What seals waits for another process that changes the key, and reads the key afterwards.
+  // A statement that seals waits for another process that changes the key, and reads the key afterwards.
   const lockKey = `${KEY_CHECK} ${d.hasLocks ? 'FOR UPDATE' : ''}`;
   const addKeyCheck = "INSERT INTO meta VALUES ('key_check', $value) ON CONFLICT (name) DO NOTHING";
   const columns = 'webhook_id text, fingerprint text, sealed text, retire_at bigint, created_at bigint';

@@ -93,7 +93,7 @@ function checkDurability(directory: string): Finding {
 function checkDatabase(path: string): Finding {
   refuseLoss(path);
   if (!isThere(path)) {
-    const none = `there is none at ${path}: the first start makes it; if there was one, check DATABASE_URL`;
+    const none = `there is no database at ${path}: the first start makes it; if there was one, check DATABASE_URL`;
     return findingsOf('database').warn(none);
   }
   const db = new Database(path);
@@ -104,7 +104,7 @@ function checkDatabase(path: string): Finding {
     if (condition === 'ok') db.exec('BEGIN IMMEDIATE; ROLLBACK'); // others may hold the lock
     return judged('database', `${path}, schema version ${version}, quick_check ${condition}`, [
       [version < VERSION, 'warn', `the next start brings it to ${VERSION}`],
-      [condition !== 'ok', 'FAIL', 'it is damaged: stop the server and restore a backup'],
+      [condition !== 'ok', 'FAIL', 'it is damaged: stop the receiver, and restore a backup'],
     ]);
   } finally {
     db.close();

@@ -176,11 +176,11 @@ function isOfRequest(error: unknown): boolean {
 /**
  * Copies a database while others write to it, and checks the copy, which has its name only then. Nobody but its owner may read it.
  * @returns how many events and bytes the copy has
- * @throws KitError STORE_UNUSABLE if there is no database, or it cannot be copied; INPUT_INVALID if the file is there already
+ * @throws KitError STORE_UNUSABLE if there is no database, or it cannot be copied; INPUT_INVALID if the file exists
  */
 export function backUp(path: string, file: string): { events: number; bytes: number } {
   refuseMissing(path);
-  if (existsSync(file)) throw new KitError('INPUT_INVALID', `${file} is there already: give another name`);
+  if (existsSync(file)) throw new KitError('INPUT_INVALID', `${file} exists already: give another name`);
   const part = `${file}.${randomUUID()}.part`;
   const db = opened(path, 'read');
   try {

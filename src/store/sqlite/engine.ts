@@ -49,7 +49,7 @@ function queueOn(connection: Connection) {
     if (failed === undefined) return outputs;
     throw isUnavailable ? unavailable(failed) : new Error(failed);
   };
-  // What comes in one turn of the event loop goes together.
+  // Requests of one turn of the event loop go together.
   const request = gathered(run, () => setImmediate());
   return {
     busy: connection.busy ?? (() => 0),

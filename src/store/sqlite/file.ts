@@ -20,8 +20,8 @@ export function isThere(path: string): boolean {
   try {
     stat = fs.statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    const advice = 'run this as the user that the server runs as, or correct DATABASE_URL';
-    throw unusable(`cannot look whether there is ${path} (${messageOf(cause)}): ${advice}`);
+    const advice = 'run this as the user of the receiver, or correct DATABASE_URL';
+    throw unusable(`cannot see whether ${path} exists (${messageOf(cause)}): ${advice}`);
   }
   if (stat?.isFile() === false)
     throw unusable(`${path} is not a file: put a file there, or set another path in DATABASE_URL`);
@@ -32,7 +32,7 @@ export function isThere(path: string): boolean {
 export function refuseMissing(path: string): void {
   if (isThere(path)) return;
   refuseLoss(path);
-  const advice = 'run this where the server runs, or name the right one (DATABASE_URL)';
+  const advice = 'run this where the receiver runs, or correct DATABASE_URL';
   throw unusable(`there is no database at ${path}: ${advice}`);
 }
 
@@ -66,9 +66,9 @@ export function refuseLoss(path: string): void {
   const rests = isFile ? [`${real}-wal`, keyPathOf(path)] : [`${real}-wal`];
   const rest = rests.find((file) => fs.statSync(file, { throwIfNoEntry: false })?.size);
   if (rest === undefined || (isThere(path) && fs.statSync(path).size > 0)) return; // also if another process has made it meanwhile
-  const what = `${path} is ${isFile ? 'empty' : 'not there'}, although ${rest} is there`;
+  const what = `${path} ${isFile ? 'is empty' : 'does not exist'}, although ${rest} exists`;
   const why = 'it was moved or deleted, or a copy was cut short, and acknowledged notifications may be lost';
-  const anew = `to start with an empty database instead, stop the server, and move ${rest} away`;
+  const anew = `to start with an empty database instead, stop the receiver, and move ${rest} away`;
   throw unusable(`${what}: ${why}: put back all files of the database; ${anew}`);
 }
 

@@ -29,7 +29,7 @@ test('an import records payloads that nobody has signed, names what it leaves ou
   await store.queue.record(verified({ media_id: 'came' }));
   const file = desk().write('old.ndjson', [...LINES, payload('came')].join('\n'));
   const imported = await desk().events(['import', file]);
-  expect(imported).toMatchObject({ code: 1, stdout: '3 events imported, 1 there already, 3 left out\n' });
+  expect(imported).toMatchObject({ code: 1, stdout: '3 events imported, 1 already recorded, 3 left out\n' });
   expect(imported.stderr.split('\n')).toEqual([
     'line 3: a receiver refuses this with 413 (it has 70139 bytes, and BODY_LIMIT is 65536)',
     expect.stringMatching(/^line 4: media_id: must be a text of 1 to 200 characters/),

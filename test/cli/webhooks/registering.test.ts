@@ -137,7 +137,7 @@ test('create stores the secret first, when interrupted between the creation and 
 test('a command says that there is no database, makes none, and goes on where it can; webhooks create makes one', async () => {
   const empty = await install({}, 'sqlite');
   const { id } = empty.foreignWebhook(URL, 'main');
-  const told = /there is no database at .*receiver\.db: .*run this where the server runs/;
+  const told = /there is no database at .*receiver\.db: .*run this where the receiver runs/;
   for (const [args, expected] of [
     [['rotate', id], 1],
     [['list'], 0],

@@ -57,7 +57,7 @@ const STATES_PAGE = 500;
 const isThere = (from: string) => `CASE WHEN (SELECT 1 FROM ${from} LIMIT 1) IS NULL THEN 0 ELSE 1 END`;
 type Id = { readonly id: string };
 
-/** What one reads of events, their steps, states and reminders. */
+/** Queries of events, their steps, states and reminders. */
 export function eventReads(d: Dialect) {
   const searching = searchReads(d);
   const byId = `SELECT ${COLUMNS} FROM events e ${LANES} WHERE e.id = $id`;

@@ -53,7 +53,7 @@ export type Receipt = Pick<StoredEvent, 'seq' | 'receivedAt'>;
 /** An event as it was received. */
 export type Received = Pick<StoredEvent, 'seq' | 'id' | 'receivedAt' | 'webhookId' | 'origin' | 'body'>;
 
-/** What should have come: an event of this kind and resource, with this event time or a newer one, milliseconds since the epoch. */
+/** An event that should have come: of this kind and resource, with this event time or a newer one, milliseconds since the epoch. */
 export type Expected = Pick<StoredEvent, 'kind' | 'resource' | 'eventTime'>;
 
 /** Each event of a resource is in one of three indexes, in which each subscriber has a stretch of its own. */
@@ -101,7 +101,7 @@ export async function eventsBy(db: Db, query: string, params: object): Promise<S
  */
 const REACH = 20_000;
 
-/** All whose events are there, those that were removed too: '' for the handlers without a name first. */
+/** All subscribers that have events, removed ones too: '' for the handlers without a name first. */
 export const subscriberNames = async (db: Db): Promise<string[]> => {
   const rows = await db.all<{ name: string }>('SELECT name FROM subscribers ORDER BY name');
   return ['', ...rows.map(({ name }) => name)];
@@ -241,7 +241,7 @@ type Tally = Readonly<Record<'events' | 'replayable' | 'underWay' | 'dismissible
 
 type ReceivedQuery = { readonly filter: EventFilter } & Readonly<Record<'after' | 'limit' | 'upTo', number>>;
 
-/** What a filter asks of an event `e` with its lane `l`. It adds to the parameters. */
+/** The conditions of a filter on an event `e` with its lane `l`. It adds to the parameters. */
 function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Value>): string[] {
   const { kind = [], error = '' } = filter;
   Object.assign(params, filter, { kind: [kind].flat(), error: likeOf(error) });
@@ -270,8 +270,8 @@ function conditionsOf(d: Dialect, filter: EventFilter, params: Record<string, Va
 const likeOf = (line: string) => `${line.replaceAll(/[!%_]/g, '!$&').replaceAll('*', '%')}\n%`;
 
 /**
- * Which events a replay takes: of pending ones those that failed, unless it says otherwise, as what asked to come back has its time; and no
- * reminders and ticks, unless it names their kind.
+ * The filter of a replay. Of pending events it takes those that failed, unless it says otherwise: events that asked to come back have
+ * their times. It takes no reminders and ticks, unless it names their kind.
  */
 export function toReplay(filter: EventFilter): EventFilter {
   const isOpen = filter.ids === undefined && filter.kind === undefined;
