@@ -39,8 +39,8 @@ function openApi(): object {
       title: 'webhook-receiver-kit inspector',
       version: '1',
       description:
-        'Answers are JSON: names as in notifications, times in ISO 8601 and UTC, null for what is absent. Where ADMIN_TOKEN is set every route needs it as a Bearer token. ' +
-        'A JSON body may have the parameters, too. One that a route does not know, or that is given twice, is refused with 400.',
+        'Answers are JSON: names as in notifications, times in ISO 8601 and UTC, null for what is absent. Where ADMIN_TOKEN is set, every route needs it as a Bearer token; those of GET take ADMIN_READ_TOKEN, too. ' +
+        'A JSON body may have the parameters, too. A parameter that a route does not know, or that is given twice, is refused with 400.',
     },
     servers: [{ url: '..' }],
     components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
