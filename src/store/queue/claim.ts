@@ -24,12 +24,13 @@ export function claimOperations(d: Dialect) {
     RETURNING lanes.resource, lanes.event AS seq, lanes.lease`;
   // A newer event that is being replayed too does not make it late: that one runs again after it.
   const late = `coalesce(events.late, CASE WHEN (SELECT n.seq FROM (SELECT o.seq, o.status FROM events o
-      WHERE o.subscriber = events.subscriber AND o.resource = events.resource AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
+      WHERE o.subscriber = events.subscriber AND o.resource = events.resource
+      AND o.handled_at IS NOT NULL AND o.event_time > events.event_time
       ORDER BY o.event_time DESC, o.seq DESC LIMIT ${NEWER}) n
     WHERE n.status = 'handled' OR events.replays = 0 LIMIT 1) IS NULL THEN 0 ELSE 1 END) AS late`;
   const read = `SELECT events.seq AS seq, id, subscriber, origin, kind, events.resource AS resource, site_id, webhook_id, request,
-    trace, received_at, body, starts + 1 AS starts, attempts, replays, asked_at, ${r.lease} AS lease, ${late}, ${repeatsOf('events')}
-    FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
+    trace, received_at, body, starts + 1 AS starts, attempts, replays, asked_at, ${r.lease} AS lease, ${late},
+    ${repeatsOf('events')} FROM ${r.beside}events WHERE ${r.is('events.seq')}`;
   const keepLate = `UPDATE lanes SET late = 1 ${r.from} WHERE ${isLane(r)}`;
   const left = `SELECT state.resource AS resource, name, value FROM ${r.beside}state
       WHERE ${r.is('state.resource')} AND state.subscriber = $subscriber

@@ -32,8 +32,10 @@ export function fanOutOperations(d: Dialect) {
   // Gone: retention has emptied it, and the subscriber has no event of it.
   const source = `events.seq AS seq, kind,
     CASE WHEN body IS NULL AND (SELECT o.seq FROM events o WHERE o.id = ${own}) IS NULL THEN 1 ELSE 0 END AS is_gone`;
-  const next = `SELECT ${source} FROM events WHERE seq > $place AND seq <= $last AND subscriber = '' AND NOT ${IS_OWN} ORDER BY seq LIMIT ${WAVE}`;
-  const chosen = `SELECT ${source} FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND subscriber = '' AND NOT ${IS_OWN}`;
+  const next = `SELECT ${source} FROM events WHERE seq > $place AND seq <= $last
+    AND subscriber = '' AND NOT ${IS_OWN} ORDER BY seq LIMIT ${WAVE}`;
+  const chosen = `SELECT ${source} FROM ${bySeq.beside}events WHERE ${bySeq.is('events.seq')} AND subscriber = ''
+    AND NOT ${IS_OWN}`;
   // If a start was cut short, the next one takes over the events that it made and did not release.
   // Those of the past have been asked for, so that nobody is told how old they are: asked_at is set as by a handler that asks.
   const held = 'CAST($held_by AS bigint)';

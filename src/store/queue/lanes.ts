@@ -50,8 +50,8 @@ export type LeasedLane = LeaseKey &
 
 /** A column of the oldest ready event of a lane, which runs next. */
 export const firstReady = (what: string) =>
-  `(SELECT e.${what} FROM events e WHERE e.subscriber = lanes.subscriber AND e.resource = lanes.resource AND e.status = 'pending' AND e.next_at IS NULL
-    ORDER BY e.event_time, e.seq LIMIT 1)`;
+  `(SELECT e.${what} FROM events e WHERE e.subscriber = lanes.subscriber AND e.resource = lanes.resource
+    AND e.status = 'pending' AND e.next_at IS NULL ORDER BY e.event_time, e.seq LIMIT 1)`;
 
 /**
  * Frees lanes, or closes those in which nothing is ready. The caller has locked them; `overLimit` is the limit that the event of a lane is

@@ -28,7 +28,8 @@ export function changingReminders(d: Dialect) {
     'resource text, name text, at bigint, after_ms bigint, set_by bigint, replay int, start int, data text',
   );
   const set = `INSERT INTO reminders (subscriber, ${COLUMNS}) SELECT $subscriber, ${r.resource}, ${r.name},
-      coalesce(${r.at}, ${d.now} + ${r.after_ms}), ${d.now}, ${r.set_by}, ${r.replay}, ${r.start}, coalesce(${r.data}, 'null') ${r.from} WHERE true
+      coalesce(${r.at}, ${d.now} + ${r.after_ms}), ${d.now}, ${r.set_by}, ${r.replay}, ${r.start},
+      coalesce(${r.data}, 'null') ${r.from} WHERE true
     ON CONFLICT (subscriber, resource, name) DO UPDATE SET due_at = excluded.due_at, set_at = excluded.set_at,
       set_by = excluded.set_by, replay = excluded.replay, start = excluded.start, data = excluded.data`;
   const drop = dropping(d, 'reminders');
@@ -73,8 +74,8 @@ export function reminderOperations(d: Dialect) {
   const ofSetter = (what: string) => `coalesce((SELECT ${what} FROM events WHERE seq = ${event.set_by}), '')`;
   const add = `INSERT INTO events (id, subscriber, origin, kind, webhook_id, site_id, resource, event_time, received_at, body,
       last_delivery_at)
-    SELECT ${event.id}, $subscriber, ${event.origin}, ${event.kind}, ${ofSetter('webhook_id')}, ${ofSetter('site_id')}, ${event.resource},
-      ${event.event_time}, $now, ${event.body}, $now ${event.from} WHERE true ON CONFLICT (id) DO NOTHING`;
+    SELECT ${event.id}, $subscriber, ${event.origin}, ${event.kind}, ${ofSetter('webhook_id')}, ${ofSetter('site_id')},
+    ${event.resource}, ${event.event_time}, $now, ${event.body}, $now ${event.from} WHERE true ON CONFLICT (id) DO NOTHING`;
 
   /** The next time of a schedule, as a change of its reminder. */
   const next = ({ resource, data }: Scheduled, now: number) => {

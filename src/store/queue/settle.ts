@@ -17,15 +17,16 @@ export function ending(d: Dialect) {
   );
   // A suspect waits until no other one is ready: see wake.
   const suspectWaits = `CASE WHEN ${r.status} = 'pending' AND crashes + ${r.is_crash} >= 2 THEN 0 END`;
-  const end = `UPDATE events SET status = ${r.status}, last_error = ${r.error}, starts = events.starts + 1, attempts = attempts + ${r.counts},
+  const end = `UPDATE events SET status = ${r.status}, last_error = ${r.error}, starts = events.starts + 1,
+    attempts = attempts + ${r.counts},
     next_at = ${d.now} + coalesce(${r.after_ms}, ${suspectWaits}), ended_at = ${r.ended_at}, crashes = crashes + ${r.is_crash},
     asked_at = coalesce(events.asked_at, CASE WHEN ${r.waiting} = 'asked' THEN ${d.now} END),
     late = coalesce(events.late, ${r.late}), waiting = CASE WHEN crashes + ${r.is_crash} < 2 THEN ${r.waiting} END,
     handled_at = CASE WHEN ${r.status} = 'handled' THEN ${r.ended_at} ELSE handled_at END
     ${r.from} WHERE ${r.is('events.seq')}`;
   const addAttempt = `INSERT INTO attempts (event, lease, replay, attempt, instance, started_at, ms, outcome, error, log)
-    SELECT ${r.seq}, ${r.lease}, ${r.replays}, ${r.starts}, ${r.owner}, ${r.started_at}, ${r.ms}, ${r.outcome}, ${r.error}, ${r.log}
-    ${r.from}`;
+    SELECT ${r.seq}, ${r.lease}, ${r.replays}, ${r.starts}, ${r.owner}, ${r.started_at}, ${r.ms}, ${r.outcome}, ${r.error},
+    ${r.log} ${r.from}`;
   return async (db: Db, ends: readonly (LeasedLane & Settling)[], now: number): Promise<void> => {
     const rows = inOrder(ends, 'seq').map((one) => ({
       ...one,

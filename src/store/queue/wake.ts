@@ -19,12 +19,13 @@ export function wakeOperations(d: Dialect) {
   const { fanOut } = fanOutOperations(d);
   const freeLanes = freeing(d);
   const endStarts = ending(d);
-  const due = `SELECT seq, resource, received_at FROM events WHERE ${OF} AND held_by IS NULL AND next_at <= ${d.now} AND crashes < 2
-    ORDER BY held_by, next_at LIMIT ${WAVE}`;
+  const due = `SELECT seq, resource, received_at FROM events WHERE ${OF} AND held_by IS NULL
+    AND next_at <= ${d.now} AND crashes < 2 ORDER BY held_by, next_at LIMIT ${WAVE}`;
   // What a replay holds, or what those left whose time is over.
   const held = 'CAST($held_by AS bigint)';
   const left = `SELECT seq, resource, received_at FROM events WHERE ${OF} AND next_at IS NOT NULL
-    AND held_by BETWEEN coalesce(${held}, 0) AND coalesce(${held}, ${d.now}) ORDER BY held_by, next_at, event_time, seq LIMIT ${WAVE}`;
+    AND held_by BETWEEN coalesce(${held}, 0) AND coalesce(${held}, ${d.now})
+    ORDER BY held_by, next_at, event_time, seq LIMIT ${WAVE}`;
   const lockEvents = d.hasLocks && d.lock('events', 'seq', 'seq');
   const r = d.rows('seq bigint');
   // `coalesce` and BETWEEN keep the planner off events_waiting, which it would scan whole.
@@ -47,8 +48,9 @@ export function wakeOperations(d: Dialect) {
   const readyEvents = `SELECT resource, received_at,
     (SELECT 1 FROM lanes l WHERE l.subscriber = events.subscriber AND l.resource = events.resource) AS has_lane
     FROM events WHERE ${READY} AND ${OF} AND resource > $after ORDER BY resource, event_time LIMIT ${WAVE}`;
-  const expired = `SELECT events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource AS resource, site_id, webhook_id, request, body,
-      starts + 1 AS starts, attempts + 1 AS attempts, replays, crashes + 1 AS crashes, lease, owner, started_at, lanes.late AS late
+  const expired = `SELECT events.seq AS seq, id, events.subscriber AS subscriber, kind, events.resource AS resource,
+      site_id, webhook_id, request, body, starts + 1 AS starts, attempts + 1 AS attempts, replays, crashes + 1 AS crashes,
+      lease, owner, started_at, lanes.late AS late
     FROM lanes JOIN events ON events.seq = lanes.event
     WHERE lanes.${OF} AND lease IS NOT NULL AND until < ${d.now} AND NOT ${d.among('lease', 'held')}
     ORDER BY until LIMIT ${WAVE} ${d.skipLocked}`;

@@ -144,7 +144,8 @@ export function reportOperations(d: Dialect) {
     WHERE webhook_id IN (SELECT webhook_id FROM secrets) GROUP BY webhook_id)`;
   const lockAlerts = `INSERT INTO meta (name, value) VALUES ('alerts', '{}')
     ON CONFLICT (name) DO UPDATE SET value = meta.value RETURNING value, ${d.now} AS now`;
-  const endRows = `UPDATE refusals SET in_a_row = 0, row_since = NULL WHERE in_a_row > 0 AND ${d.among('webhook_id', 'accepted')}`;
+  const endRows = `UPDATE refusals SET in_a_row = 0, row_since = NULL WHERE in_a_row > 0
+    AND ${d.among('webhook_id', 'accepted')}`;
   return {
     ...auditOperations,
 

@@ -79,9 +79,11 @@ export function repeatsOf(e: string): string {
 }
 
 /** The columns of a StoredEvent, where the events are `e` and the lanes that run them are `l`. */
-export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.resource, e.site_id, e.webhook_id, e.request, e.trace, e.event_time,
-  e.received_at, e.deliveries, e.last_delivery_at, CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
-  CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts, e.attempts, e.replays, e.next_at AS next_attempt_at, e.waiting,
+export const COLUMNS = `e.seq, e.id, e.subscriber, e.origin, e.kind, e.resource, e.site_id, e.webhook_id, e.request, e.trace,
+  e.event_time, e.received_at, e.deliveries, e.last_delivery_at,
+  CASE WHEN l.lease IS NULL THEN e.status ELSE 'running' END AS status,
+  CASE WHEN l.lease IS NULL THEN e.starts ELSE e.starts + 1 END AS starts,
+  e.attempts, e.replays, e.next_at AS next_attempt_at, e.waiting,
   CASE WHEN e.status IN ('handled', 'skipped') THEN e.ended_at END AS handled_at, e.last_error, e.body, e.ended_at,
   CASE WHEN l.lease IS NULL THEN e.late ELSE coalesce(e.late, l.late, 0) END AS late, ${repeatsOf('e')}`;
 
@@ -203,7 +205,8 @@ export function searchReads(d: Dialect) {
       const params: Record<string, Value> = { from, upTo, limit };
       const where = ["e.subscriber = ''", `NOT ${IS_OWN}`, ...conditionsOf(d, filter, params)].join(' AND ');
       // The last row tells how far it looked, whether it matches or not.
-      const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.origin, e.body, CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
+      const sql = `SELECT e.seq, e.id, e.received_at, e.webhook_id, e.origin, e.body,
+        CASE WHEN ${where} THEN 1 ELSE 0 END AS matches
         FROM (SELECT * FROM events WHERE seq > $from AND seq <= $up_to ORDER BY seq LIMIT $limit) e ${LANES} ORDER BY e.seq`;
       const rows = await db.all<Received & { readonly matches: number }>(sql, params);
       const list = rows.flatMap(({ matches, ...row }): Received[] => (matches === 1 ? [row] : []));
