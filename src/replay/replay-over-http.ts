@@ -70,10 +70,13 @@ async function sendEach(
 ): Promise<void> {
   const waiting: RecordedEvent[] = [];
   const underWay = new Map<string, Promise<void>>();
+  let failure: { readonly error: unknown } | undefined;
   const run = async (event: RecordedEvent) => {
-    await send(event);
+    await send(event).catch((error) => {
+      failure ??= { error };
+    });
     underWay.delete(event.resource);
-    if (signal.aborted) waiting.length = 0;
+    if (failure || signal.aborted) waiting.length = 0;
     begin();
   };
   const begin = () => {
@@ -85,10 +88,11 @@ async function sendEach(
     }
   };
   for await (const event of events) {
-    if (signal.aborted) break;
+    if (failure || signal.aborted) break;
     waiting.push(event);
     begin();
     while (waiting.length >= concurrency * AHEAD) await Promise.race(underWay.values());
   }
   while (underWay.size > 0) await Promise.race(underWay.values());
+  if (failure) throw failure.error;
 }

@@ -46,6 +46,13 @@ export async function replayToHandlers(store: EventStore, replay: HandlerReplay)
   if (reset.underWay > 0)
     listener.say(`${plural(reset.underWay, 'more was', 'more were')} pending or running, and included`);
   listener.say(`${plural(reset.replayed, 'event was', 'events were')} reset to pending; waiting for the end`);
+  // A dispatcher handles whatever is due. Whoever replays one event should not learn that from the handlers.
+  const { subscriber } = replay.filter;
+  const overview = dispatcher && (await store.reports.overview());
+  const work = subscriber === undefined ? overview : overview?.subscribers[subscriber];
+  const others = work ? work.pending - ids.length : 0;
+  if (others > 0)
+    listener.say(`${plural(others, 'other event is', 'other events are')} pending, and handled when due`);
   let stopping: Promise<unknown> | undefined;
   const stop = async () => {
     stopping ??= dispatcher?.stop(graceMs);

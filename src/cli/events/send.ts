@@ -36,7 +36,8 @@ async function send(flags: Flags, command: Command): Promise<void> {
   const { CHANGES_BODY, checkAnswer, sendNotification } = await import('../../replay/send-one.ts');
   const { wordOf } = await import('../../replay/receiver-client.ts');
   const config = configOf(command);
-  const own = urlOf(config.HOST, config.PORT) + config.WEBHOOK_PATH;
+  const host = config.HOST === '::' ? '127.0.0.1' : config.HOST; // which also takes IPv4, and IPv6 may be off
+  const own = urlOf(host, config.PORT) + config.WEBHOOK_PATH;
   const { fault, asIs, json, to = new URL(own) } = flags;
   if (asIs && fault !== undefined && CHANGES_BODY.has(fault))
     throw new KitError('INPUT_INVALID', `--fault ${fault} changes the body: leave --as-is out`);
