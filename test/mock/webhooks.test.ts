@@ -171,28 +171,3 @@ test('the rate limit counts both forms of a credential for a minute of the clock
   await limited.mock.advance(1);
   expect(await get()).toEqual([200, '2']);
 });
-
-test('the media of a site are listed in pages, newest first, with their times and whether they are ready', async () => {
-  const { mock } = stage;
-  const at = mock.now();
-  const first = mock.createMedia({ site_id: 'site', publish_at: '2030-01-01T05:00:00+00:00' });
-  await mock.advance(1500);
-  const second = mock.createMedia({ site_id: 'site' });
-  mock.createMedia({ site_id: 'other' });
-  mock.updateMedia(first.media_id);
-  const list = async (query = '') => (await v2('GET', `/sites/site/media/${query}`)).json;
-  const time = (ms: number) => new Date(ms).toISOString().replace('Z', '000+00:00');
-  const item = (id: string, status: string, publish_start_date: string | null, created: number) => ({
-    ...{ id, type: 'media', status, metadata: { title: id, publish_start_date } },
-    ...{ created: time(created), last_modified: time(at + 1500), schema: null, relationships: {} },
-  });
-  const media = [
-    item(second.media_id, 'processing', null, at + 1500),
-    item(first.media_id, 'ready', '2030-01-01T05:00:00+00:00', at),
-  ];
-  expect(await list()).toEqual({ page: 1, page_length: 10, total: 2, media });
-  const page = { page: 2, page_length: 1, total: 2 };
-  expect(await list('?sort=created:asc&page_length=1&page=2')).toEqual({ ...page, media: media.slice(0, 1) });
-  expect((await v2('GET', '/sites/site/media', undefined, {})).status).toBe(401);
-  expect((await v2('POST', '/sites/site/media')).status).toBe(405);
-});

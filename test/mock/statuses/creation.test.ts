@@ -48,36 +48,9 @@ describe('a new status', () => {
       url: `${api.url}/@alice/${reply.id}`,
     });
   });
-
-  test('echoes its parameters, as JSON with the types of the JSON, as a form as strings', async () => {
-    const target = (await api.post({ status: 'target' })).body.id;
-    const sent = { in_reply_to_id: target, sensitive: true, spoiler_text: 'careful', visibility: 'unlisted' };
-    const { params } = (await scheduled({ ...sent, status: 42, media_ids: [], poll, language: 'de' })).body;
-    const names =
-      'poll text media_ids sensitive visibility idempotency scheduled_at spoiler_text application_id in_reply_to_id';
-    expect(Object.keys(params).join(' ')).toBe(names);
-    const made = { idempotency: null, scheduled_at: null, application_id: 1, in_reply_to_id: Number(target) };
-    expect(params).toEqual({ ...sent, ...made, text: '42', media_ids: [], poll });
-    const fields = { status: 'a', scheduled_at: at(DAY), in_reply_to_id: target, sensitive: 'true' };
-    const body = new URLSearchParams(fields);
-    const form = (await api.request('POST', STATUSES, { body })).body.params;
-    expect(form).toMatchObject({ ...made, text: 'a', sensitive: 'true', visibility: null });
-  });
 });
 
 describe('a file', () => {
-  test.each([
-    ['image/png', 'image'],
-    ['audio/mpeg', 'audio'],
-    ['', 'unknown'],
-  ])('of type "%s" is shown as %s, to its owner alone', async (sent, type) => {
-    const id = await api.upload(sent);
-    const { body } = await api.get(`/api/v1/media/${id}`);
-    const url = expect.stringMatching(`^${api.url}/system/media_attachments/files/1/original/\\w{16}\\.png$`);
-    expect(body).toMatchObject({ id: '1', type, url, preview_url: url, description: null, meta: {} });
-    expect((await api.get(`/api/v1/media/${id}`, { token: 'bob-rw' })).status).toBe(404);
-  });
-
   test('belongs to one status, scheduled or published, until that is cancelled or deleted', async () => {
     const [a, b] = [await api.upload(), await api.upload()];
     expect((await scheduled({ media_ids: [a], scheduled_at: at(0) })).status).toBe(422);
