@@ -47,11 +47,8 @@ const claiming = (name: string, said: string | Buffer, body = text) =>
 
 const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
   'an algorithm': [
-    ...['none', 'nOnE'].map((alg) =>
-      bearer(`"${alg}" without a signature`, `${segment(JSON.stringify({ alg }))}.${claims}.`),
-    ),
+    bearer('"nOnE" without a signature', `${segment('{"alg":"nOnE"}')}.${claims}.`),
     bearer('none with the right signature', headed({ alg: 'none' })),
-    bearer('missing', headed({ typ: 'JWT' })),
     bearer('in a list', headed({ alg: ['HS256'] })),
     bearer('HS512 with the right secret', tokenOf(text, SECRET, { header: { alg: 'HS512' }, hmac: 'HS512' })),
     bearer('RS256 with a real key', jwt.sign(text, rsa.privateKey, { algorithm: 'RS256' })),
@@ -67,12 +64,10 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     bearer('a kid that names another webhook', headed({ ...hs256, kid: OTHER_WEBHOOK }, OTHER_SECRET)),
     bearer('crit, rightly signed', headed({ ...hs256, crit: ['exp'], exp: 1 })),
     bearer('alg inherited, rightly signed', headed('{"__proto__":{"alg":"HS256"}}')),
-    bearer('null, rightly signed', headed('null')),
     bearer('that is no JSON, rightly signed', headed('HS256')),
   ],
   'a signature': [
     bearer('stripped with its dot', input),
-    bearer('stripped', `${input}.`),
     bearer('of the body alone', `${input}.${hmacOf(text, SECRET)}`),
     bearer('of another notification', tokenOf(changed({ media_id: 'MNYaMSQl' }), SECRET)),
     bearer('that means the same bytes, written otherwise', `${genuine.slice(0, -1)}${twin}`),
@@ -85,21 +80,18 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     ),
     bearer('with the characters of base64', signed(`${header}.${base64.replaceAll('=', '')}`), full),
     bearer('with a segment more', signed(`${input}.`)),
-    bearer('without a header', signed(`.${claims}`)),
   ],
   'a secret': [
     bearer('made up', tokenOf(text, 'made up')),
     bearer('of another webhook', tokenOf(text, OTHER_SECRET)),
     whole('of this webhook for another one', changed({ webhook_id: OTHER_WEBHOOK })),
     whole('retired', changed({ webhook_id: OTHER_WEBHOOK }), RETIRED_SECRET),
-    bearer('in place of a token', SECRET),
     ...[null, [members.webhook_id], '__proto__'].map((webhook_id) =>
       whole(`empty, for the webhook ${JSON.stringify(webhook_id)}`, changed({ webhook_id }), ''),
     ),
   ],
   'rightly signed claims': [
     claiming('with an added iat', within('"iat":1700000000')),
-    claiming('with an added null', within('"note":null')),
     claiming('with a member less', changed({ site_id: undefined })),
     claiming('with a value in another case', changed({ media_id: 'uuhbhm6c' })),
     claiming('with a number for a text', changed({ note: 1 }), changed({ note: '1' })),
@@ -115,7 +107,6 @@ const forgeries: Readonly<Record<string, readonly Forgery[]>> = {
     ['of nothing', ''],
     ['without Bearer', genuine],
     ['with Bearer twice', `Bearer Bearer ${genuine}`],
-    ['with a space in the token', `Bearer ${genuine.replace('.', ' .')}`],
     ['beside a second one', `Bearer ${genuine}\r\nAuthorization: Bearer ${genuine}`],
     ['of Basic', `Basic ${Buffer.from(`:${genuine}`).toString('base64')}`],
   ],
