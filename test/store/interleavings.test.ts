@@ -313,10 +313,8 @@ onPostgres('two transactions', (stage) => {
 onPostgres('the cursor', (stage) => {
   const seen = async (store: Stepped['store'], after: number): Promise<{ ids: string[]; upTo: number }> => {
     const upTo = await store.queue.lastSeq();
-    const ids: string[] = [];
-    for await (const page of store.queue.received({ newerThan: after }, upTo))
-      ids.push(...page.map(({ id }) => id));
-    return { ids, upTo };
+    const { list } = await store.queue.receivedPage({ filter: {}, after, limit: 500, upTo });
+    return { ids: list.map(({ id }) => id), upTo };
   };
 
   test.each([/COMMIT$/, /^INSERT INTO events/, /^SELECT pg_advisory/])(

@@ -49,6 +49,14 @@ onEachEngine('dismissing', (stage) => {
     expect(await store.reports.overview()).toMatchObject({ pending: 0, dead: 0, oldestPendingAt: undefined });
   });
 
+  test('tells how many run at its end, when a handler has taken some meanwhile', async () => {
+    const { store } = stage;
+    await recorded(store, notified('media:died'), notified('media:taken'));
+    await store.queue.settle(await claimedOne(store, 'media:died'), dead('no'));
+    const onStep = async () => void (await polled(store));
+    expect(await store.queue.dismiss({}, 'no', { onStep })).toEqual({ events: 1, left: 1 });
+  });
+
   test('by the removal of a subscriber ends also what its last process ran when that crashed', async () => {
     const { store } = stage;
     const search = { subscriber: 'search' };

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine, gathered, type StoreOptions } from '../engine.ts';
@@ -90,8 +91,9 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   const ping = gathered((list: readonly undefined[]) => calls.ping().then(() => list));
   /** of each subscriber: what stands in the way of one holds up no other */
   const settling = new Map<string, ReturnType<typeof settlingOf>>();
-  const settlingOf = (subscriber: string) =>
-    gathered((list: readonly Settling[]) => calls.settle({ list, subscriber }));
+  const settlingOf = AsyncResource.bind((subscriber: string) =>
+    gathered((list: readonly Settling[]) => calls.settle({ list, subscriber })),
+  );
   let tellRecorded = (): void => {};
 
   /** The events that match and are there now, of one status and subscriber after the other, each oldest first, 500 at a time. */
@@ -149,12 +151,15 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   /**
    * Ends pending and dead events for good, as a person says; a replay takes them up again. Running events are left out.
    * @param reason it becomes their error, as lists show it
-   * @returns how many it changed, and how many it left, as a handler runs them
+   * @returns how many it changed, and how many are left that a handler runs
    */
   const dismiss = async (filter: EventFilter, reason: string, options: BulkOptions = {}) => {
-    const statuses: Status[] = filter.status ? [filter.status] : ['running', 'dead', 'pending'];
+    const statuses: Status[] = filter.status ? [filter.status] : ['dead', 'pending'];
     const found = matching(filter, await reader.subscriberNames(), statuses);
-    return inSteps(found, options, (chosen) => calls.dismiss({ ...chosen, reason }));
+    const { events } = await inSteps(found, options, (chosen) => calls.dismiss({ ...chosen, reason }));
+    // At the end: some that were pending run by now, and some that ran are dismissed.
+    const isMeant = filter.status === undefined || filter.status === 'running';
+    return { events, left: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
   };
 
   return {
