@@ -121,10 +121,10 @@ export interface StoreOptions {
   /** of PostgreSQL: how many connections at most; ten without it */
   readonly DATABASE_POOL?: number | undefined;
   /**
-   * refuses to make what is not there: the file of SQLite, the tables of PostgreSQL, a further version. After a further version, receivers of
-   * the one before could not start again
+   * `current` refuses to bring a database to a further version, after which receivers of the one before could not start again; `there` also
+   * refuses to make one: the file of SQLite, the tables of PostgreSQL
    */
-  readonly mustExist?: boolean | undefined;
+  readonly mustBe?: 'current' | 'there' | undefined;
   /** reads only, and refuses a database that is not up to date */
   readonly readOnly?: boolean | undefined;
   /** opens without a look at the key: what needs a missing or wrong one is unavailable then */

@@ -41,10 +41,10 @@ type Work<T, S = EventStore> = (store: S) => Promise<T>;
 
 /**
  * Opens the store that the configuration names, and closes it after the work. The server may run meanwhile.
- * @throws KitError STORE_UNUSABLE with what to do about it
+ * @throws KitError STORE_UNUSABLE with what to do about it, also for a database that no service of this version has opened
  */
 export async function withStore<T>(config: StoreSettings, work: Work<T>): Promise<T> {
-  await using store = await openStore({ ...config, clock: systemClock, threads: false });
+  await using store = await openStore({ mustBe: 'current', ...config, clock: systemClock, threads: false });
   return await work(store);
 }
 
@@ -59,7 +59,7 @@ export function hasDatabase({ DATABASE_URL: url }: StoreSettings): boolean {
  * @throws KitError STORE_UNUSABLE if there is no database, none that this user can see, or one that no service of this version has opened
  */
 export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Promise<T> {
-  return withStore({ ...config, mustExist: true }, work);
+  return withStore({ ...config, mustBe: 'there' }, work);
 }
 
 /**
@@ -68,7 +68,7 @@ export async function withDatabase<T>(config: StoreSettings, work: Work<T>): Pro
  */
 export async function withReader<T>(config: StoreSettings, work: Work<T, StoreReader>): Promise<T> {
   const { openEngine } = await engineOf(config.DATABASE_URL);
-  const how = { clock: systemClock, threads: false, mustExist: true, readOnly: true };
+  const how = { clock: systemClock, threads: false, mustBe: 'there', readOnly: true } as const;
   await using store = readerOn(await openEngine({ ...config, ...how }));
   return await work(store);
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Dialect, sqlite } from './dialect.ts';
-import { unusable } from './engine.ts';
+import { type StoreOptions, unusable } from './engine.ts';
 
 /** `pending` without `next_at`. Written alike in each statement, so that planners recognise the index. */
 export const READY = "status = 'pending' AND next_at IS NULL";
@@ -23,8 +23,8 @@ export const MOVING = 1_000_001;
 /** Of a database that did not begin with the tables of 1.0. */
 export const BEFORE_1_0 = 1_000_002;
 
-/** Refuses a database of another version than this program can use, and one below `least`. @throws KitError STORE_UNUSABLE */
-export function refuseVersion(name: string, version: number, least = 0): void {
+/** Refuses a database of another version than this program can use, or may bring it to. @throws KitError STORE_UNUSABLE */
+export function refuseVersion(name: string, version: number, mustBe?: StoreOptions['mustBe']): void {
   const has = `${name} has schema version ${version}`;
   if (version === BEFORE_1_0)
     throw unusable(`${name} is of a program before 1.0: run that program, or begin with an empty database`);
@@ -32,7 +32,8 @@ export function refuseVersion(name: string, version: number, least = 0): void {
   if (version === MOVING) throw unusable(`an unfinished move fills ${name}: run npx hookkit move again`);
   if (version > VERSION)
     throw unusable(`${has} and this program knows ${VERSION}: run the newer program that has used it`);
-  if (version < least) throw unusable(`${has}: start the service, which brings it to ${VERSION}`);
+  if (version < VERSION && (version > 0 ? mustBe : mustBe === 'there'))
+    throw unusable(`${has}: start the service, which brings it to ${VERSION}`);
 }
 
 /** The tables of 1.0. Each index over resources costs a page of its own an event. */

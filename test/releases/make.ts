@@ -24,7 +24,7 @@ const settings = {
   QUARANTINE_MAX_BYTES: '1600',
   SHUTDOWN_GRACE_MS: '100',
   RETRY_BASE_MS: '1800000',
-  LEASE_MS: '1000',
+  LEASE_MS: '5000',
 };
 
 async function fill(database: TestDatabase): Promise<void> {
@@ -100,6 +100,12 @@ async function fill(database: TestDatabase): Promise<void> {
   });
 }
 
+/** @throws Error for an empty table, with which no later version would be tested */
+function insertInto(table: string, rows: readonly string[], how = ''): string {
+  if (rows.length === 0) throw new Error(`fill() leaves ${table} empty: have it make a row`);
+  return `INSERT INTO ${table}${how} VALUES ${rows};`;
+}
+
 function dumpOfSqlite(path: string): string[] {
   const db = new Database(path);
   const all = (sql: string) => db.prepare(sql).pluck().all() as string[];
@@ -107,8 +113,7 @@ function dumpOfSqlite(path: string): string[] {
   const tables = all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid");
   const rows = tables.map((table) => {
     const columns = all(`SELECT 'quote(' || name || ')' FROM pragma_table_info('${table}')`);
-    const values = all(`SELECT '(' || concat_ws(', ', ${columns}) || ')' FROM ${table}`);
-    return `INSERT INTO ${table} VALUES ${values};`;
+    return insertInto(table, all(`SELECT '(' || concat_ws(', ', ${columns}) || ')' FROM ${table}`));
   });
   return [
     ...pragmas.map((name) => `PRAGMA ${name} = ${db.pragma(name, { simple: true })};`),
@@ -137,7 +142,7 @@ const dumpOfPostgres = (url: string) =>
       const columns = await all(`SELECT 'quote_nullable(' || attname || ')' FROM pg_attribute
         WHERE attrelid = '${table}'::regclass AND attnum > 0 ORDER BY attnum`);
       const values = await all(`SELECT '(' || concat_ws(', ', ${columns}) || ')' FROM ${table}`);
-      lines.push(`INSERT INTO ${table} OVERRIDING SYSTEM VALUE VALUES ${values};`);
+      lines.push(insertInto(table, values, ' OVERRIDING SYSTEM VALUE'));
     }
     const places = 'SELECT setval(%L, %s);';
     return [

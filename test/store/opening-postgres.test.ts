@@ -108,7 +108,7 @@ describeWithPostgres('an empty PostgreSQL database', (server) => {
   test('is made ready once, when several start at once, and is not, when it must be there already', async () => {
     const name = await createDatabase(server);
     await connected(server.adminUrl(name), (admin) => admin.query('DROP SCHEMA hookkit CASCADE'));
-    await expect(opened(server.url(name), { mustExist: true })).rejects.toMatchObject({
+    await expect(opened(server.url(name), { mustBe: 'there' })).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',
     });
     const stores = await Promise.all(Array.from({ length: 4 }, () => opened(server.url(name))));

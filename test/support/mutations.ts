@@ -936,7 +936,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     noticedBy: 'test/tracing/tracing.test.ts: a time-out, a given reason',
   },
   'releases: a command brings no database to a further version': {
-    change: ["    connectionOn(path, 'read').close();", '   '],
+    change: ["mustBe: 'current', ...config", '...config'],
     noticedBy: 'test/releases/releases.test.ts: still serves a program',
   },
   'traces: each start is a trace of its own': {

@@ -195,11 +195,11 @@ const NOTHING =
 const NAME = 'the database of DATABASE_URL';
 
 /** @throws KitError STORE_UNUSABLE if the schema is of a newer version, or not there although it must be */
-async function prepare(servers: Servers, db: Db, { mustExist }: StoreOptions): Promise<void> {
+async function prepare(servers: Servers, db: Db, { mustBe }: StoreOptions): Promise<void> {
   const version = await versionOf(db);
   if (version === VERSION) return; // starting beside others waits for nobody
-  if (version === 0 && mustExist) throw unusable(NOTHING);
-  refuseVersion(NAME, version, mustExist ? VERSION : 0);
+  if (version === 0 && mustBe === 'there') throw unusable(NOTHING);
+  refuseVersion(NAME, version, mustBe);
   // On another connection: this one would remember that there were no tables, while it waits for a process that makes them.
   const migrate = async (own: Db) => {
     const now = await versionOf(own); // another process may have been first

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { pause, systemClock } from '../../base/clock.ts';
 import { KitError, messageOf } from '../../base/errors.ts';
 import { type Db, memberOf, type Params, rowOf, sqlite } from '../dialect.ts';
-import { type Raw, unusable } from '../engine.ts';
+import { type Raw, type StoreOptions, unusable } from '../engine.ts';
 import { type Operate, operationsOf, RELAXED } from '../event-store.ts';
 import { BEFORE_1_0, migrations, refuseVersion, SHAPE, VERSION } from '../schema.ts';
 import { advised, closeToOthers, IN_MEMORY, pathOf, refuseLoss, refuseMissing, replaced } from './file.ts';
@@ -12,7 +12,7 @@ import { advised, closeToOthers, IN_MEMORY, pathOf, refuseLoss, refuseMissing, r
 export type Mode = 'read' | 'write';
 
 /** Prepares the one connection that writes, and brings the schema up to date. */
-function readyToWrite(db: Database.Database, path: string): void {
+function readyToWrite(db: Database.Database, path: string, mustBe: StoreOptions['mustBe']): void {
   const journal = db.pragma('journal_mode = WAL', { simple: true });
   if (journal !== 'wal' && path !== IN_MEMORY)
     throw new Error(`it has journal_mode ${journal}, so that an ack could be lost: move it to a local disk`);
@@ -27,7 +27,7 @@ function readyToWrite(db: Database.Database, path: string): void {
   if (versionOf(db) === VERSION) return;
   db.transaction(() => {
     const version = versionOf(db); // another process may have been first
-    refuseVersion(path, version);
+    refuseVersion(path, version, mustBe);
     for (const migration of migrations.slice(version)) db.exec(migration(sqlite));
     db.pragma(`user_version = ${VERSION}`);
     db.pragma(`application_id = ${SHAPE}`);
@@ -35,7 +35,7 @@ function readyToWrite(db: Database.Database, path: string): void {
 }
 
 /** Such a connection sees committed data, and blocks no writes. */
-const readyToRead = (db: Database.Database, path: string) => refuseVersion(path, versionOf(db), VERSION);
+const readyToRead = (db: Database.Database, path: string) => refuseVersion(path, versionOf(db), 'there');
 
 /** The version of a database; 0 of an empty one. */
 export function versionOf(db: Database.Database): number {
@@ -138,9 +138,11 @@ export interface Connection {
 }
 
 /** A connection. In memory there is one for reads and writes. */
-export function connectionOn(path: string, mode: Mode): Connection {
+export function connectionOn(path: string, mode: Mode, mustBe?: StoreOptions['mustBe']): Connection {
   const isWriter = mode === 'write';
-  const database = opened(path, mode, isWriter ? readyToWrite : readyToRead);
+  const database = opened(path, mode, (db) =>
+    isWriter ? readyToWrite(db, path, mustBe) : readyToRead(db, path),
+  );
   const transact = transactionsOn(database, isWriter ? 'BEGIN IMMEDIATE' : 'BEGIN');
   const file = identityOf(path);
   const operations: Readonly<Record<string, Operate>> = operationsOf(sqlite);

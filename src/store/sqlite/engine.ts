@@ -12,15 +12,12 @@ export { openRaw } from './connection.ts';
 
 /** Opens a SQLite database. @throws KitError STORE_UNUSABLE with what to do about it */
 export async function openEngine(options: StoreOptions): Promise<Engine> {
-  const { DATABASE_URL, SECRETS_KEY, clock, threads = true, readOnly } = options;
+  const { DATABASE_URL, SECRETS_KEY, clock, threads = true, readOnly, mustBe } = options;
   const path = pathOf(DATABASE_URL);
-  if (options.mustExist) {
-    refuseMissing(path);
-    connectionOn(path, 'read').close(); // refuses another version, to which the writer would bring it
-  }
+  if (mustBe === 'there') refuseMissing(path);
   const isInMemory = path === IN_MEMORY;
   const open = async (mode: Mode) =>
-    queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode));
+    queueOn(threads && !isInMemory ? await onThread(path, mode) : connectionOn(path, mode, mustBe));
   const writer = await open(readOnly ? 'read' : 'write');
   const reader = isInMemory || readOnly ? writer : await open('read');
   return {
