@@ -1,8 +1,10 @@
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSocketServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { boundedServer, type Listener, listen } from '../../src/base/http-server.ts';
+import { post } from '../../src/base/post.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { WebhooksClient } from '../../src/provider/index.ts';
@@ -134,5 +136,23 @@ describe('posting', () => {
       expect(await readers[reader]?.(url)).toContain('1 MiB');
       await eventually('every connection is closed', () => seen.closed === seen.answers);
     }
+  });
+
+  test('posts again on a new connection, when the one that was kept alive was closed in the same moment', async () => {
+    let requests = 0;
+    const server = createSocketServer((socket) => {
+      closers.push(() => socket.destroy());
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        if (++requests === 2) socket.resetAndDestroy();
+        else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      });
+    });
+    const { url, close } = await listeningOn(server);
+    closers.push(close);
+    const one = { url, headers: { 'Content-Length': '2' }, body: '{}', timeoutMs: 5000 };
+    const answered = { type: 'answered', status: 200, body: '' };
+    expect([await post(one), await post(one)]).toEqual([answered, answered]);
+    expect(requests).toBe(3);
   });
 });

@@ -160,6 +160,40 @@ describeInBrowser('the inspector', () => {
     await page.waitForSelector(`.note.grave:has-text("${before + 1} events are dead")`);
   });
 
+  test('a reader pages on in the list, and back to the newest', async () => {
+    const { page } = await openTab();
+    await page.goto('about:blank'); // no list that follows along meanwhile
+    for (let n = 0; n < 20; n++) mock.createMedia({ site_id: SITE });
+    await quiet();
+    await page.goto(`${inspected.url}/events`);
+    const newest = await page.textContent('tbody a');
+    await page.click('text=Older events');
+    await page.waitForURL(/before=/);
+    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
+    await page.click('text=Back to the newest');
+    await page.waitForURL((now) => !now.search.includes('before='));
+    expect(await page.textContent('tbody a')).toBe(newest);
+  });
+
+  test('a reader dismisses one event and then what matches, when there is no JavaScript, with a note', async () => {
+    const { page } = await openTab({ javaScriptEnabled: false });
+    const { store } = inspected.service;
+    const dead = await store.queue.count({ status: 'dead' });
+    const [{ id }] = (await inspected.api('/events?status=dead')).events;
+    await page.goto(`${inspected.url}/events/${id}`);
+    await page.fill('input[name=reason]', 'the page has gone');
+    await page.click('button:text("Dismiss")');
+    await page.waitForSelector('main:has-text("Dismissed because the page has gone")');
+    await page.goto(`${inspected.url}/events?status=dead`);
+    await page.click('text=Dismiss what matches…');
+    await page.fill('input[name=reason]', 'and so have these');
+    await page.click(`button:text("Dismiss ${dead - 1} events")`);
+    await page.waitForURL(/[?&]id=/); // a reload on the way there has no page
+    await eventually('all are dismissed', async () => (await store.queue.count({ status: 'dead' })) === 0);
+    await page.reload();
+    await page.waitForSelector('main:has-text("events were dismissed")');
+  });
+
   test('an open page keeps what it shows and says that it is out of date, when the store cannot be reached, until it can', async () => {
     const { page } = await openTab();
     await page.goto(`${inspected.url}/events`);

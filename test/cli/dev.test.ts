@@ -178,6 +178,16 @@ test('npm run dev names the line of an endless loop, runs the mended handler, an
   await dev.interrupt();
 });
 
+// As the button of an editor ends it: a terminal would signal all of them.
+test.each(['dev', 'demo'])('npm run %s leaves nothing, when npm alone is told to end', async (script) => {
+  const [PORT, ADMIN_PORT, MOCK_PORT] = [await freePort(), await freePort(), await freePort()];
+  const { child, gone } = run(script, { HOST: '127.0.0.1', PORT, ADMIN_PORT, MOCK_PORT });
+  while (!(await isOpen('127.0.0.1', ADMIN_PORT))) await pause();
+  child.kill('SIGTERM');
+  await gone();
+  for (const port of [PORT, ADMIN_PORT, MOCK_PORT]) expect(await isOpen('127.0.0.1', port)).toBe(false);
+});
+
 const slowHandlers = fileURLToPath(new URL('../scenarios/handlers/slow.ts', import.meta.url));
 
 const fileOf = directoryForEachTest();

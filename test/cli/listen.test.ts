@@ -1,5 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
 import { expect, test } from '@jest/globals';
+import { toLine } from '../../src/replay/recording-lines.ts';
+import { listeningOn } from '../mock/support/listening.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -100,6 +103,25 @@ test('says that there is no connection, tries again, and goes on where it was', 
   expect(stderr.match(/no connection to .*ECONNREFUSED.*; trying again/g)?.length).toBeGreaterThanOrEqual(1);
 });
 
+/** Listens to a server that answers as it likes. */
+async function listenTo(answer: RequestListener, ...args: readonly string[]) {
+  const { url } = await listeningOn(createServer(answer));
+  return listen(url, ...args);
+}
+
+/** A page of one event. */
+const page = (cursor: string) =>
+  `${toLine({ ...verified({ media_id: 'a' }), receivedAt: 0, others: { cursor } })}\n`;
+
+test.each([
+  ['answer', '$(id)', page('1-1')],
+  ['event', '1-1', page('`id`')],
+])('ends with 1 and prints no cursor to paste, when that of an %s is odd', async (_, cursor, body) => {
+  const listening = await listenTo((_req, res) => void res.setHeader('X-Cursor', cursor).end(body));
+  const { code, stdout, stderr } = await listening.ended;
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/cursor/)]);
+  expect(stderr).not.toMatch(/--after|\bid\b/);
+});
 test('ends with 1, when the token or the cursor is refused, or no secret signs, and shows no token', async () => {
   const inspected = await start({}, TOKENS);
   await record(inspected, 'a');

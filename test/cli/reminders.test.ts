@@ -80,3 +80,10 @@ test('a stored reminder and a tick are listed by kind, shown with what is set fo
   const { last_at: at, next_at: next } = schedule;
   expect((await run('status')).stdout).toContain(`schedule   digest: last ${at}, next ${next}\n`);
 });
+
+test('a subscriber gets no notifications of a kind named reminder, though it handles its own reminders', async () => {
+  const store = await desk().store();
+  await store.queue.record(verified({ event: 'reminder' }));
+  expect(await json('subscribers start search --since 2020-01-01')).toMatchObject({ events: 0 });
+  expect((await json('subscribers'))[0].kinds).toEqual(['media_available']);
+});

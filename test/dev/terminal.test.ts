@@ -78,3 +78,12 @@ test('a line has colours and nothing else that a terminal obeys, when strangers 
   expect(hostileIn(text.replaceAll(colour, ''))).toEqual([]);
   expect(text).toContain('\\u202e');
 });
+
+test('a text stays within its line, and that of an error is indented, when it has several lines', async () => {
+  const forged = 'one\n[00:00:00] FATAL: forged';
+  const text = await printed({ name: forged, [forged]: 1, error: forged, reason: forged }, forged);
+  const lines = text.split('\n').filter((line) => line !== '');
+  expect(lines.filter((line) => line.startsWith('[00:00:00]'))).toEqual([]);
+  expect(lines.filter((line) => /^ +\[00:00:00\] FATAL: forged$/.test(line))).toHaveLength(2);
+  expect(lines[0]).toContain('one\\n[00:00:00]');
+});

@@ -169,6 +169,19 @@ test('pages get what forms and JSON have sent, and no more than 16 KB of it', as
   expect((await post('application/json', JSON.stringify('x'.repeat(20_000)))).status).toBe(413);
 });
 
+test('the inspector links to /app/, which leads to the first page, unless the app has a page of its own there', async () => {
+  const { url } = await serve(withPages);
+  const first = await fetch(`${url}/app/`);
+  expect([first.url, await first.text()]).toEqual([`${url}/app/hello`, 'hello']);
+  expect(await (await fetch(url)).text()).toContain('href="app/"');
+  const own = defineApp({
+    handlers: {},
+    routes: (router) => void router.get('/', (_req, res) => void res.send('mine')),
+  });
+  expect(await (await fetch(`${(await serve(own)).url}/app/`)).text()).toBe('mine');
+  expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="app/"');
+});
+
 describe('commands that run handlers', () => {
   const desk = deskForEachTest();
   const env = {

@@ -7,6 +7,20 @@ const stage = eachWithStage();
 const PATIENT = { HANDLER_TIMEOUT_MS: String(100 * LEASE_MS) };
 
 describe('a lease', () => {
+  test('is renewed as long as the handler runs, so that no other process begins its event', async () => {
+    const { record, start, pass, event } = stage();
+    const id = await record();
+    const [held, other] = [new HeldHandler(), new HeldHandler()];
+    await start({ media_available: held.handle }, PATIENT);
+    await start({ media_available: other.handle }, PATIENT);
+    await pass(10 * LEASE_MS);
+    expect([held.runs.length, other.runs.length]).toEqual([1, 0]);
+    expect(held.last.ctx.signal.aborted).toBe(false);
+    held.last.end();
+    await pass(1000);
+    expect(await event(id)).toMatchObject({ status: 'handled', starts: 1 });
+  });
+
   test('that cannot be renewed has its handler aborted before it runs out, and before another process begins', async () => {
     const { record, start, pass, event } = stage();
     const id = await record();

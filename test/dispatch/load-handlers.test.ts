@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { loadApp } from '../../src/dispatch/load-handlers.ts';
 import { directoryForEachTest } from '../support/directory-for-each-test.ts';
 import { copyProgram, ofCopies } from '../support/program-copy.ts';
-import { callCli } from '../support/run-cli.ts';
+import { callCli, startCli } from '../support/run-cli.ts';
 
 const fileOf = directoryForEachTest();
 
@@ -28,15 +28,26 @@ test('a relative path begins at the folder of the project, wherever the command 
 
 test.each([
   ['handler = {};', 'must have either `handlers`, or an `app`'],
+  ['app = { handlers: {} }, handlers = {};', 'must have either `handlers`, or an `app`'],
   ['handlers = {', 'does not load'],
+  ['x = null; throw Object.create(null);', 'does not load:\n[Object: null prototype] {}'],
   ...[
+    [
+      'handlers = Promise.resolve({});',
+      'handlers: handlers are functions, none of them a promise, for media_created, ',
+    ],
     ['handlers = { media_avaliable() {} };', 'handlers: media_avaliable: handlers are functions'],
+    ['handlers = { media_available: true };', 'handlers: media_available: must be a function'],
     ['app = { route() {}, handlers: {} };', 'Unrecognized key: "route"'],
     ['app = { handlers: {}, settings: { URL: 1 } };', 'settings: must be z.object({ ... })'],
     ['app = { handlers: {}, limits: { cms: 2 } };', 'limits: cms: kinds: 0: handlers are functions'],
     [
       "app = { handlers: {}, limits: { unknown: 2, a: { kinds: ['unknown'], most: 2 } } };",
       'limits: a kind has two limits',
+    ],
+    [
+      'app = { handlers: {}, subscribers: { a: { handlers: { x() {} } } } };',
+      'subscribers: a: handlers: x: ',
     ],
     [
       'app = { handlers: {}, subscribers: { all: { handlers: {} } } };',
@@ -46,6 +57,7 @@ test.each([
   ...[
     ['digest: {}', 'digest: run: must be a function'],
     ['digest: { run() {} }', "digest: needs either cron: '0 6 * * *', or every: '1h'"],
+    ["digest: { every: '10ms', run() {} }", 'digest: needs either'],
     ["digest: { cron: '0 6 * *', run() {} }", 'digest: CronPattern: '],
     ["digest: { cron: '0 0 30 2 *', run() {} }", 'digest: never comes'],
     ["Digest: { every: '1h', run() {} }", 'Digest: a name has'],
@@ -55,6 +67,7 @@ test.each([
   ]),
   ...[
     ['{}', 'expected: must be a function'],
+    ["{ every: '10ms', expected() {} }", 'every: is a length of time of a second or more'],
     ['{ most: 1.5, expected() {} }', 'most: Invalid input'],
   ].map(([one, mistake]) => [
     `app = { handlers: {}, reconcile: ${one} };`,
@@ -90,6 +103,25 @@ test('handlers are those of src/handlers/index.ts, else of src/handlers.ts, when
   } finally {
     rmSync(copy, { recursive: true });
   }
+});
+
+test('a server says what it waits for, when the file of its handlers or its start does not end', async () => {
+  const serve = async (name: string, text: string) => {
+    const HANDLERS = fileOf(name);
+    writeFileSync(HANDLERS, text);
+    const DATABASE_URL = `sqlite:${fileOf(`${name}.db`)}`;
+    const serving = startCli(['serve'], { env: { HANDLERS, PORT: '0', ADMIN_PORT: '0', DATABASE_URL } });
+    await serving.says('still waiting');
+    serving.kill('SIGKILL');
+    await serving.ended;
+    return serving.said();
+  };
+  const [file, start] = await Promise.all([
+    serve('file.mjs', 'await new Promise(() => {});'),
+    serve('app.mjs', 'export const app = { handlers: {}, start: () => new Promise(() => {}) };'),
+  ]);
+  expect(file).toMatch(/"msg":"after 5 s, still waiting for \S+file\.mjs to load"/);
+  expect(start).toMatch(/"msg":"after 5 s, still waiting for the start of the app"/);
 });
 
 test.each(['none.ts', 'src/handlers'])('handlers of no file, as %s, are refused', async (HANDLERS) => {

@@ -55,14 +55,27 @@ test('an event whose handler always throws is dead after RETRY_MAX_ATTEMPTS atte
   expect(took / HOUR_MS).toBeCloseTo(21, 0);
 });
 
-test('an event whose handler throws undefined ends by its own attempts, and its lane is free', async () => {
-  const { record, start, pass, event } = stage();
+const throwing = () => {
+  throw new Error('a trap');
+};
+
+test.each<[string, () => unknown]>([
+  ['returns an outcome that cannot be read', () => Object.defineProperty({}, 'type', { get: throwing })],
+  ['returns a Proxy that cannot be awaited', () => new Proxy({}, { get: throwing })],
+  ['throws undefined', () => Promise.reject()],
+  [
+    'throws an error without a message',
+    () => Promise.reject(Object.defineProperty(new Error('x'), 'message', { get: throwing })),
+  ],
+])('an event whose handler %s ends by its own attempts, and its lane is free', async (_, handler) => {
+  const { record, start, pass, event, outcomes } = stage();
   const id = await record();
   const next = await record({ event: 'media_updated', at: EVENT_TIME + 1000 });
-  const handlers = { media_available: () => Promise.reject(), media_updated() {} };
+  const handlers = { media_available: handler, media_updated() {} } as Handlers;
   await start(handlers, { RETRY_MAX_ATTEMPTS: '2' });
   await pass(10_000);
   expect(await event(id)).toMatchObject({ status: 'dead', attempts: 2 });
+  expect(await outcomes(id)).toEqual(['error', 'error']);
   expect(await event(next)).toMatchObject({ status: 'handled' });
 });
 

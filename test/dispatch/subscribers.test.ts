@@ -49,6 +49,23 @@ test.each([
   expect(ended.lastError).toContain(lastError);
 });
 
+test('an event of a kind that subscribers alone handle is skipped with their names, and one that nobody handles as ever', async () => {
+  const { record, start, pass, event } = stage();
+  const handlers = { media_available() {}, unknown() {} };
+  const subscribers = { search: { handlers }, mail: { handlers: { media_available() {} } } };
+  await start({ media_deleted() {} }, {}, { subscribers });
+  const ids = [await record()];
+  for (const kind of ['media_exploded', 'media_updated']) ids.push(await record({ event: kind }));
+  await pass(3000);
+  const ends = await Promise.all(ids.map(event));
+  expect(ends.map(({ status, lastError }) => [status, lastError])).toEqual([
+    ['skipped', 'it is handled by subscriber search, mail'],
+    ['skipped', 'it is handled by subscriber search'],
+    ['skipped', 'no handler for media_updated'],
+  ]);
+  expect(await event(`${ids[1]}@search`)).toMatchObject({ status: 'handled' });
+});
+
 test('an event that was lost twice gives way after a minute, when it waits for the place of a limit and others are ready', async () => {
   const { record, start, pass, event } = stage();
   const hangs = { media_available: new HeldHandler().handle, media_updated: new HeldHandler().handle };

@@ -88,6 +88,24 @@ describeWithPostgres('receivers that follow from a PostgreSQL to its standby', (
     await receivers.finishWhole();
     expect([...receivers.answers.keys()].sort()).toEqual([200, 503]);
   });
+
+  test('acknowledge nothing that only one server has, when a synchronous standby is away and the wait for it is cancelled', async () => {
+    const pair = await Pair.start(true);
+    const receivers = await Receivers.on(pair.primary, { diaryServer: shared });
+    await receivers.start(0);
+    await pair.standby.stop();
+    receivers.send();
+    await connected(pair.primary.adminUrl(), (admin) =>
+      eventually('acks whose wait is cancelled are answered', async () => {
+        await admin.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+        return (receivers.answers.get(503) ?? 0) >= 8;
+      }),
+    );
+    expect([...receivers.answers.keys()]).toEqual([503]);
+    await pair.standby.restart();
+    await eventually('receivers acknowledge', () => receivers.answers.has(200));
+    await receivers.finishWhole();
+  });
 });
 
 describeWithPostgres('a store on several hosts', () => {

@@ -12,9 +12,12 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 
 const DIARY = `
   CREATE TABLE runs (run uuid PRIMARY KEY, process integer, event text, resource text, started timestamptz, ended timestamptz);
+  CREATE TABLE published (event text);
+  CREATE TABLE known_as_published (event text PRIMARY KEY);
   CREATE TABLE ends (process integer, at timestamptz)`;
 
-const LEASE_MS = 3000;
+/** Of all receivers, unless told otherwise. */
+export const LEASE_MS = 3000;
 const CLIENTS = 8;
 const MEDIA = 40;
 /** How long a client waits after each notification: some hundred events a second in all, of which nothing waits for long. */
@@ -38,6 +41,7 @@ interface Starting {
   readonly name?: string;
   /** how many kinds it has handlers for: media_available, and media_updated */
   readonly kinds?: 1 | 2;
+  readonly subscribers?: readonly string[];
 }
 
 /** Receivers on one database of events, and a diary of what their handlers did. */
@@ -79,7 +83,7 @@ export class Receivers {
 
   async start(
     at: number,
-    { program = ours, name = `receiver-${at}`, kinds = 1 }: Starting = {},
+    { program = ours, name = `receiver-${at}`, kinds = 1, subscribers = [] }: Starting = {},
   ): Promise<ServiceProcess> {
     const env = {
       DATABASE_URL: this.#events,
@@ -95,6 +99,7 @@ export class Receivers {
       HANDLERS: join(program, HANDLERS),
       DIARY_URL: this.#diary,
       KINDS: `${kinds}`,
+      SUBSCRIBERS: subscribers.join(),
       ...this.#env,
     };
     const started = await startProcess(env, program, join(program, 'bin/hookkit.js'));
@@ -124,9 +129,9 @@ export class Receivers {
    * Sends events to whichever receiver is there, each client one at a time, until `stopSending`.
    * @param tries to how many receivers one after the other, as a proxy does where one does not acknowledge
    */
-  send({ tries = 1 } = {}): void {
+  send({ clients = CLIENTS, tries = 1 } = {}): void {
     this.#isSending = true;
-    this.#senders = Array.from({ length: CLIENTS }, async (_, client) => {
+    this.#senders = Array.from({ length: clients }, async (_, client) => {
       for (let turn = client; this.#isSending; turn++) {
         const number = this.#sent++;
         const body = bodyOf(number, number % MEDIA, number % this.kinds ? 'media_updated' : undefined);
@@ -166,7 +171,7 @@ export class Receivers {
 
   /**
    * Stops sending, waits until everything is handled, and ends the receivers in order: each event was counted once in the state
-   * that its media has, however often it ran.
+   * that its media has of its subscriber, however often it ran.
    * @returns all ids, and those that were acknowledged and are not among them
    */
   async finish(
@@ -175,19 +180,25 @@ export class Receivers {
     await this.stopSending();
     const store = await this.store(open);
     const left = async () => {
+      const behind = (await store.queue.subscribers()).map((one) => one.behind);
       const { pending, running } = await store.reports.overview();
-      return pending + running;
+      return behind.reduce((sum, one) => sum + one, pending + running);
     };
     while ((await left()) > 0) await pause(100);
     for (const one of this.processes) await one?.stop();
     const ids = new Set<string>();
     const upTo = await store.queue.lastSeq();
     for await (const page of store.queue.received({}, upTo)) for (const { id } of page) ids.add(id);
-    const values = await store.queue.states({ of: 'media' });
-    const counted = values.reduce((sum, { value }) => sum + Number(value), 0);
-    const handled = await store.queue.count({ status: 'handled' });
+    const handled: Record<string, number> = {};
+    const counted: Record<string, number> = {};
+    for (const subscriber of await store.queue.subscriberNames()) {
+      const values = await store.queue.states({ subscriber, of: 'media' });
+      counted[subscriber] = values.reduce((sum, { value }) => sum + Number(value), 0);
+      handled[subscriber] = await store.queue.count({ subscriber, status: 'handled' });
+    }
     await store.close();
-    expect([handled, counted]).toEqual([ids.size, ids.size]);
+    expect(handled).toEqual({ ...counted, '': ids.size });
+    expect(counted['']).toBe(ids.size);
     return { ids, lost: [...this.acknowledged].filter((id) => !ids.has(id)) };
   }
 
@@ -199,8 +210,8 @@ export class Receivers {
   }
 
   /**
-   * Runs of one resource that began before the one before them had ended. A run that was killed ended with its process, even if the server
-   * carried out what that had sent last a moment later.
+   * Runs of one resource (and subscriber) that began before the one before them had ended. A run that was killed ended with its process, even
+   * if the server carried out what that had sent last a moment later.
    */
   overlaps() {
     return this.diary(

@@ -178,10 +178,15 @@ describe('reports', () => {
 });
 
 describe('a mistyped request', () => {
-  const send = async (path: string, body: string) => {
-    const type = { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(body)}` };
+  const REPLAY = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
+  const FORM = 'application/x-www-form-urlencoded';
+  const send = async (method: string, path: string, body?: string, type = 'application/json') => {
+    const headers = {
+      origin: inspected.url,
+      ...(body && { 'content-type': type, 'content-length': `${Buffer.byteLength(body)}` }),
+    };
     const given = path.replace(':id', await idOf('kind=media_available'));
-    return inspected.raw(given, { method: 'POST', headers: { origin: inspected.url, ...type }, body });
+    return inspected.raw(given, { method, headers, ...(body && { body }) });
   };
   const replayed = async () => (await ask('GET', '/api/events')).events;
 
@@ -193,9 +198,18 @@ describe('a mistyped request', () => {
     ['/api/events/replay?status=handled', 'dry_run=true', 'cannot be read'],
   ])('replays nothing, when POST %s gets %s, with 400 and: %s', async (path, body, error) => {
     const before = await replayed();
-    const answer = await send(path, body);
+    const answer = await send('POST', path, body);
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body).error).toContain(error);
+    expect(await replayed()).toEqual(before);
+  });
+
+  test.each([
+    ['/events/replay', `id=${REPLAY}&dry_run=`],
+    ['/events/:id/replay', 'resetSteps=on'],
+  ])('replays nothing, when the form %s has %s, with 400', async (path, body) => {
+    const before = await replayed();
+    expect(await send('POST', path, body, FORM)).toMatchObject({ status: 400 });
     expect(await replayed()).toEqual(before);
   });
 

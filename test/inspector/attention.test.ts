@@ -210,6 +210,16 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).not.toContain('hookTwo2');
   });
 
+  test('is no longer alarmed, when the right secret has come and admitted what was refused, and forgeries follow', async () => {
+    const inspected = await inspect();
+    await send(inspected, WEBHOOK, ...MANY);
+    await shows(inspected, new RegExp(`^✕ Nothing of webhook ${WEBHOOK} gets in: 10 requests`));
+    await inspected.service.store.secrets.add(WEBHOOK, RIGHT);
+    await shows(inspected, /^! 10 requests were refused in the last 10 minutes/);
+    await inspected.deliver(notification({ media_id: 'z' }), 'a-forgery');
+    await shows(inspected, /^! 11 requests were refused .* import the right one/);
+  });
+
   const ofMany = (count: number, inARow: number) =>
     Array.from({ length: count }, (_, n) => refused(`many${n}`, inARow, 130));
   const none = 'No notification of webhook';

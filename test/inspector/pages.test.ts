@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Handlers } from '../../src/dispatch/handler.ts';
+import { fail } from '../../src/dispatch/outcome.ts';
 import { MockProvider } from '../../src/mock/index.ts';
 import { kindNames } from '../../src/notification/kinds.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,32 +21,50 @@ const doneOf = ({ log }: Inspected) =>
   log.withMessage('done at the inspector').map(({ path, asked, answer }) => ({ path, asked, answer }));
 
 test('problems are groups of dead and waiting events that lead to their events and say the innermost cause, and a line where there are none', async () => {
-  const media_deleted: Handlers['media_deleted'] = ({ media_id }) => {
-    const cause = new Error('connect ECONNREFUSED search:9200');
-    throw new Error(`archive answered 503 for ${media_id} after 7 ms ${MARKUP}`, { cause });
-  };
-  const inspected = await start({ media_deleted }, { RETRY_BASE_MS: '600000', RETRY_CAP_MS: '600000' });
+  const inspected = await start(
+    {
+      media_deleted: ({ media_id: id }) => {
+        const cause = new Error('connect ECONNREFUSED search:9200');
+        throw new Error(`archive answered 503 for ${id} after 7 ms ${MARKUP}`, { cause });
+      },
+      media_updated: () => fail('é_%'.repeat(1000)),
+    },
+    { RETRY_BASE_MS: '600000', RETRY_CAP_MS: '600000' },
+  );
   expect(await page(inspected, '/problems')).toContain('No event is dead, and none waits after a failure');
-  for (const media_id of ['one', 'two', undefined])
+  for (const media_id of ['one', 'two'])
     await inspected.deliver(notification({ event: 'media_deleted', media_id }));
+  await inspected.deliver(notification({ event: 'media_deleted', media_id: undefined }));
+  await inspected.deliver(notification({ event: 'media_updated' }));
   const problems = async () => (await inspected.api('/problems')).problems;
   await eventually(
     'all have failed',
-    async () => (await problems())[0]?.count === 2 && (await problems()).length === 2,
+    async () => (await problems())[0]?.count === 2 && (await problems()).length === 3,
   );
   const time = expect.stringMatching(/^2.*Z$/);
   const alike = /^Error: archive answered 503 for \* after \* ms .*: connect ECONNREFUSED search:9200$/;
   expect(await problems()).toMatchObject([
     { status: 'pending', error: expect.stringMatching(alike), next_at: time, failing_since: time },
+    { status: 'dead', kind: 'media_updated', error: expect.stringMatching(/^[é_%]{200}\*$/), next_at: null },
     { status: 'dead', error: expect.stringContaining('invalid payload'), count: 1, next_at: null },
   ]);
-  const html = (await page(inspected, '/problems')).replaceAll('&amp;', '&');
+  const html = await page(inspected, '/problems');
   expect(html).not.toContain('<script>run');
-  const queries = [...html.matchAll(/href="events\?([^"]+)"/g)].map(([, query = '']) => query);
-  const lead = queries.map(async (query) => (await inspected.api(`/events?${query}`)).events.length);
-  expect(await Promise.all(lead)).toEqual([1, 2, 2, 1]); // those that are dead, those that wait, and each group
-  for (const query of queries.slice(2))
-    for (const verb of ['replay', 'dismiss']) expect(html).toContain(`href="events/${verb}?${query}"`);
+  const [, , ...queries] = [...html.matchAll(/href="events\?([^"]+)"/g)].map(([, query = '']) =>
+    query.replaceAll('&amp;', '&'),
+  );
+  for (const [at, count] of [2, 1, 1].entries()) {
+    expect((await inspected.api(`/events?${queries[at]}`)).events).toHaveLength(count);
+    for (const verb of ['replay', 'dismiss'])
+      expect(html).toContain(`href="events/${verb}?${queries[at]?.replaceAll('&', '&amp;')}"`);
+  }
+  for (const [status, count] of [
+    ['pending&waiting=failed', 2],
+    ['dead', 2],
+  ] as const) {
+    expect(html).toContain(`href="events?status=${status.replace('&', '&amp;')}"`);
+    expect((await inspected.api(`/events?status=${status}`)).events).toHaveLength(count);
+  }
 });
 
 test('the page of an event shows an error of several attempts once, whatever numbers are in it, and the end of their logs, nothing redacted', async () => {
@@ -124,6 +143,23 @@ describe('what was refused', () => {
     expect(await page(inspected, '/refused')).toMatch(/bad signature<\/b> 9 times, webhook\s+.*2yW4KmiG/);
     expect(await page(inspected, '/webhooks')).toContain('No notification of it gets in. Signed with');
   });
+
+  test('stays a short page without markup, when a stranger names hundreds of odd webhooks', async () => {
+    const inspected = await start();
+    const odd = Array.from({ length: 130 }, (_, n) => ({ webhook_id: `${MARKUP}${n}`, media_id: MARKUP }));
+    await Promise.all(odd.map((members) => inspected.deliver(notification(members), RIGHT)));
+    await inspected.deliver(notification(), RIGHT);
+    await kept(inspected, 131);
+    const html = await page(inspected, '/refused');
+    expect(html).not.toContain('<script>run');
+    expect(html.match(/<li>/g)?.length).toBeLessThan(160);
+    expect(html.length).toBeLessThan(120_000);
+    expect(html).toContain('And 31 older groups');
+    expect(await page(inspected, '/webhooks')).not.toContain('run()');
+    expect((await inspected.api('/webhooks')).webhooks).toMatchObject([
+      { webhook_id: WEBHOOK, last_refused: { reason: 'bad_signature' }, last_accepted_at: null },
+    ]);
+  });
 });
 
 describe('what is in quarantine', () => {
@@ -180,6 +216,30 @@ describe('webhooks', () => {
     });
     await provider.close();
   });
+
+  test('say why the provider did not answer, and that it cannot be asked without its secret', async () => {
+    const refused = { PROVIDER_BASE_URL: 'http://127.0.0.1:9', PROVIDER_API_SECRET: 'api-secret-of-ours' };
+    const inspected = await start({}, refused);
+    expect(await inspected.api('/webhooks')).toMatchObject({
+      provider_unknown: expect.stringContaining('unreachable'),
+    });
+    const html = await page(inspected, '/webhooks');
+    expect(html).toContain('Names, URLs and sites are missing');
+    expect(html).not.toMatch(/gone at the provider|api-secret-of-ours/);
+    expect(await page(await start(), '/webhooks')).toContain('PROVIDER_API_SECRET is not set');
+  });
+});
+
+test('the form of a list keeps what was typed and says what is wrong, when a resource is none', async () => {
+  const inspected = await start();
+  await inspected.deliver(notification());
+  const path = '/events?resource=UUhbHm6C&site=site0001';
+  const { status, body } = await inspected.raw(path, { headers: { accept: 'text/html' } });
+  expect(status).toBe(400);
+  const said = 'role="alert">resource: must be media:ID or channel:ID';
+  for (const text of [said, 'value="UUhbHm6C"', 'value="site0001"', 'Nothing was searched for'])
+    expect(body).toContain(text);
+  expect(body).not.toContain('media:UUhbHm6C');
 });
 
 describe('text of strangers that turns around, hides or is markup', () => {

@@ -75,6 +75,23 @@ describe('an app with reminders and schedules', () => {
     );
   });
 
+  test('shows what is set on the page of an event of its media, and where a reminder and a tick come from', async () => {
+    const reminder = (await first('kind=reminder')).id;
+    for (const id of [setter, reminder])
+      expect(await page(`/events/${id}`)).toMatch(
+        RegExp(`s of media:one</h2>.*;later&.*"events/${setter}">`),
+      );
+    expect(await page(`/events/${reminder}`)).toMatch(
+      /<dd>reminder<\/dd>.*&quot;name&quot;: &quot;soon&quot;/,
+    );
+    const tick = await page(`/events/${(await first('kind=schedule:digest')).id}`);
+    expect(tick).toMatch(/<dd>schedule<\/dd>.*&quot;name&quot;: &quot;digest&quot;/);
+    const [, path = ''] = /› <a href="([^"]+)">schedule:digest/.exec(tick) ?? [];
+    expect(await page(`/${path}`)).toMatch(
+      /<option value="schedule:digest">.*<td><a href="events\/.*>schedule:/,
+    );
+  });
+
   test('retries a reminder from Problems, and a replay of all counts neither reminders nor ticks', async () => {
     const [, query = ''] = /events\/replay\?([^"]*kind=reminder[^"]*)/.exec(await page('/problems')) ?? [];
     const filters = new URLSearchParams(query.replaceAll('&amp;', '&'));

@@ -167,6 +167,16 @@ describe('a session', () => {
     }
   });
 
+  test('goes on, when a thousand others are begun with the token that only reads, of which the newest are kept', () => {
+    const sessions = sessionsBy(new VirtualClock());
+    const [mine, ...others] = [
+      sessions.begin('change'),
+      ...Array.from({ length: 1001 }, () => sessions.begin('read')),
+    ];
+    const rights = [mine, ...others].map((value) => sessions.rightOf(`hookkit_session=${value}`));
+    expect(rights).toEqual(['change', undefined, ...Array(1000).fill('read')]);
+  });
+
   test('is over, when twelve hours have passed, whatever the browser still sends', async () => {
     const clock = new VirtualClock();
     const sessions = sessionsBy(clock);
@@ -285,6 +295,15 @@ describe('guesses of the token:', () => {
       expect((await bearer(TOKEN, '198.51.100.1')).status).toBe(200);
       for (let round = 0; round < 10; round++) await bearer('wrong', '198.51.100.1');
       expect((await bearer(TOKEN, '198.51.100.1')).status).toBe(429);
+    });
+
+    test('is not needed, when there is a session, whatever is guessed from its source, with 200', async () => {
+      const { inspected, bearer, signIn } = await guarded();
+      const { headers } = await signIn(TOKEN);
+      const cookie = String(headers['set-cookie']).split(';')[0] ?? '';
+      for (let round = 0; round < 12; round++) await bearer('wrong');
+      const answer = await inspected.raw('/events', { headers: { cookie, 'x-forwarded-for': '192.0.2.1' } });
+      expect(answer.status).toBe(200);
     });
 
     test('is looked for by address, when nothing says that a proxy is to be believed, whatever X-Forwarded-For says', async () => {

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { deliver, notification, PATH, SECRET, send } from '../support/genuine.ts';
 import { tokenOf } from '../support/hs256.ts';
 import { only } from '../support/only.ts';
-import { firstAnswer, postText, statusOf } from '../support/raw-http.ts';
+import { chunked, exchange, firstAnswer, postText, statusOf } from '../support/raw-http.ts';
 import {
   type ReceiverSetup,
   receiverForAllTests,
@@ -144,6 +144,24 @@ describe('a body', () => {
     const { app } = await start();
     const answer = request(app).post(PATH).set('Authorization', genuine).set('Content-Type', type);
     expect((await answer.serialize((body) => body).send(text)).status).toBe(200);
+  });
+
+  test('in chunks is taken as one text, cut within a character as well, and refused over the limit', async () => {
+    const { app, events } = await start(limited);
+    const body = JSON.stringify(notification({ title: 'ä😀' }));
+    const bytes = Buffer.from(body);
+    const chunks = Array.from(bytes, (byte) => [...Buffer.from('1\r\n'), byte, ...Buffer.from('\r\n')]);
+    const head = (signed: string) =>
+      postText(PATH, [`Authorization: Bearer ${tokenOf(signed, SECRET)}`, 'Transfer-Encoding: chunked']);
+    const whole = Buffer.concat([
+      Buffer.from(head(body)),
+      Buffer.from(chunks.flat()),
+      Buffer.from('0\r\n\r\n'),
+    ]);
+    expect(statusOf(await exchange(app, whole))).toBe(200);
+    expect(only(await events()).body).toBe(body);
+    const large = ofLength(1025);
+    expect(statusOf(await exchange(app, head(large) + chunked(...large)))).toBe(413);
   });
 
   test.each([

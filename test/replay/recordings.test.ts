@@ -146,6 +146,14 @@ test('gives every id the same other one of 8 letters and digits, when the key is
   expect(new Set(Array.from({ length: 5000 }, (_, number) => media(`media${number}`))).size).toBe(5000);
 });
 
+test.each([
+  ['a kind that is not known', { event: 'media_renamed', playlist_id: 'p' }, { event: 'media_renamed' }],
+  ['a kind that is a sentence', { event: 'Our film is out' }, { event: 'redacted' }],
+  ['an empty id', { event: 'media_created', media_id: '' }, { media_id: '' }],
+])('keeps the kind of problem, when the body has %s', (_case, body, expected) => {
+  expect(redacted(body).value).toMatchObject(expected);
+});
+
 test('leaves nothing but kind, time and other ids, when a body holds anything at all', () => {
   fc.assert(
     fc.property(jsonObject, (body) => {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { EventStore } from '../../src/store/event-store.ts';
@@ -6,6 +7,7 @@ import { type Line, ndjson } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { present } from '../support/only.ts';
 import { startProcess } from '../support/service-process.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { EVENT_TIME, verified } from '../support/verified-notification.ts';
 
 const LEFT = 'a handler left an error behind';
@@ -87,4 +89,24 @@ test('the server exits with 1, when an error is left behind that is of no handle
   child.kill('SIGCONT');
   expect(await exited).toBe(1);
   expect(linesOf(output(), CRASHED)).toMatchObject([{ error: 'undefined' }]);
+});
+
+test('the server names the line of a handler that holds up the event loop, and goes on, with how long that was', async () => {
+  const GO_ON = join(await temporaryDirectory(), 'go-on');
+  const { output, stop } = await startProcess({
+    ...env,
+    LEASE_MS: '60000',
+    HANDLER_TIMEOUT_MS: '60000',
+    GO_ON,
+  });
+  const id = await record('blocking');
+  const stands = /the event loop has stood still for 5 s\n( {4}at .*leaving\.ts:\d+:\d+\)?)\n/;
+  await eventually('it says so meanwhile', () => stands.test(output()));
+  writeFileSync(GO_ON, '');
+  await eventually('the event is handled', async () => (await statusOf(id)) === 'handled');
+  const told = () => linesOf(output(), 'the event loop stood still');
+  await eventually('it says so afterwards', () => told().length > 0);
+  expect(told()).toMatchObject([{ where: expect.stringContaining('leaving.ts') }]);
+  expect(told()[0]?.ms).toBeGreaterThan(5000);
+  await stop();
 });

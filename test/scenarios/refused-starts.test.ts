@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -74,6 +74,18 @@ test('a start is refused in one line, when the key file is another, no key, or g
   const store = await open();
   expect(await store.secrets.live()).toMatchObject([{ secret: 'the secret of hook0001' }]);
   await store.close();
+});
+
+test.each<[string, () => unknown, readonly string[]]>([
+  [
+    'the file is no database',
+    () => writeFileSync(path, 'somebody else’s file '.repeat(400)),
+    ['not a database', 'restore a backup'],
+  ],
+  ['it is a directory', () => mkdirSync(path), ['is not a file', 'set another path in DATABASE_URL']],
+])('a start is refused in one line, when %s', async (_what, make, parts) => {
+  await make();
+  await expectRefusal(path, ...parts);
 });
 
 test.each([

@@ -36,7 +36,14 @@ export function chunked(...chunks: readonly string[]): string {
   return [...chunks, ''].map((chunk) => `${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`).join('');
 }
 
-/** What a server answers, until the head of that has come: some connections stay open for seconds after it. */
+/** Sends bytes to a server and gives back everything that it answers until it closes the connection. */
+export async function exchange(server: Server, request: string | Uint8Array): Promise<string> {
+  const connection = await rawConnection((server.address() as AddressInfo).port);
+  connection.write(request);
+  return connection.closed;
+}
+
+/** The same, until the head of the first answer has come: some connections stay open for seconds after that. */
 export async function firstAnswer(server: Server, request: string | Uint8Array): Promise<string> {
   const connection = await rawConnection((server.address() as AddressInfo).port);
   connection.write(request);

@@ -63,6 +63,17 @@ test('loads nothing of OpenTelemetry, where no SDK runs', async () => {
   expect(await tracingOf()).toBeUndefined();
 });
 
+test('stores no context, when spans are empty, as those of an SDK with an older API', async () => {
+  const { tracedRecord } = await import('../../src/tracing/spans.ts');
+  const stored: unknown[] = [];
+  const record = tracedRecord(async (one) => {
+    stored.push(one.trace);
+    return { status: 'accepted', id: one.id };
+  });
+  await record(verified({ media_id: 'a' }));
+  expect(stored).toEqual([undefined]);
+});
+
 describe('where an SDK runs', () => {
   beforeAll(() => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

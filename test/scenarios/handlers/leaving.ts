@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { defineHandlers } from '../../../src/index.ts';
 
+const NOTHING = new Int32Array(new SharedArrayBuffer(4));
 /** What is thrown beside any handler, as by a connection that all of them share. */
 let shared: Error | undefined;
 setInterval(() => {
@@ -33,6 +35,9 @@ export const handlers = defineHandlers({
         return undefined;
       case 'exit':
         return process.exit(0);
+      case 'blocking':
+        while (!existsSync(process.env.GO_ON ?? '')) Atomics.wait(NOTHING, 0, 0, 50);
+        return undefined;
       default:
         return undefined;
     }

@@ -1,6 +1,6 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineApp, defineHandlers } from '../../../src/index.ts';
+import { defineHandlers } from '../../../src/index.ts';
 
 const write = (line: string) => appendFileSync(process.env.DIARY ?? '', `${line}\n`);
 
@@ -16,21 +16,17 @@ function isHeld(): boolean {
 
 /**
  * Writes down when each run begins and ends, each run of its steps, and that a step is complete: its result is stored. One file has the
- * lines of all processes in the order of what happened; a kill loses none. Counts the events of its media in `ctx.state`. A subscriber does
- * the same, beside the others.
+ * lines of all processes in the order of what happened; a kill loses none. Counts the events of its media in `ctx.state`.
  */
-const handlers = defineHandlers({
-  async media_available({ media_id }, { id, once, state, subscriber }) {
-    const lane = `${media_id}@${subscriber}`;
-    write(`starts ${lane} ${process.pid}`);
+export const handlers = defineHandlers({
+  async media_available({ media_id }, { id, once, state }) {
+    write(`starts ${media_id} ${process.pid}`);
     for (const step of ['publish', 'announce']) {
       await once(step, () => write(`runs ${id} ${step}`));
       write(`done ${id} ${step}`);
     }
     await sleep(isHeld() ? 60_000 : 10);
     state.set('events', (state.get<number>('events') ?? 0) + 1);
-    write(`ends ${lane} ${process.pid}`);
+    write(`ends ${media_id} ${process.pid}`);
   },
 });
-
-export const app = defineApp({ handlers, subscribers: { search: { handlers } } });
