@@ -145,7 +145,9 @@ onEachEngine('lists', (stage) => {
         const [first] = await stage.sql<{ seq: number }>('SELECT min(seq) AS seq FROM events');
         const [after, upTo] = [Number(first?.seq) + from - 1, await store.queue.lastSeq()];
         const { list } = await store.queue.receivedPage({ filter, after, limit: 500, upTo });
-        expect(list.map(({ id }) => id)).toEqual(all.slice(from).flatMap((one) => (matches(one, filter) ? [one.id] : [])));
+        expect(list.map(({ id }) => id)).toEqual(
+          all.slice(from).flatMap((one) => (matches(one, filter) ? [one.id] : [])),
+        );
       },
     );
     await fc.assert(received, { numRuns: runs(100) });
