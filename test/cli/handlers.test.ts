@@ -55,6 +55,22 @@ test('runs the handler for a stored event, uses the results of its steps, and le
   ]);
 });
 
+test('an endless loop ends a try with its line, when no debugger is there to hold it up', async () => {
+  const wait = (ms: number) => `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})`;
+  const handlers = { endless: `for (;;) ${wait(50)}`, held: wait(8000) };
+  const runs = Object.entries(handlers).map(([name, text]) => {
+    const debugged = name === 'held' ? "(await import('node:inspector')).open(0, '127.0.0.1');" : '';
+    const file = `${debugged}\nexport const handlers = { media_deleted() {\n${text};\n} };`;
+    return run(['try', '--kind', 'media_deleted', '--media', 'm1'], {
+      env: { HANDLERS: desk().write(`${name}.mjs`, file) },
+    });
+  });
+  const [endless, inspected] = await Promise.all(runs);
+  expect(endless).toMatchObject({ code: 1, stdout: '' });
+  expect(endless?.stderr).toMatch(/for 5 s\n {4}at media_deleted \(.*\/endless\.mjs:3:\d+\)\n$/);
+  expect(inspected).toMatchObject({ code: 0 });
+});
+
 test('does what docs/handlers.md says, when its commands are typed as they stand there', async () => {
   for (const command of commandsOf('handlers.md', 'Try one', 2)) {
     const { code, stdout } = await run(command.replace('npx hookkit handlers ', '').split(' '));

@@ -166,21 +166,33 @@ test('lists, pages, states and prunings tell the events of subscribers apart, an
 
 test('handlers are listed, checked and tried for each subscriber', async () => {
   const store = await subscribed(1);
-  expect((await run('handlers')).stdout).toMatch(/^media_deleted +none: ends as skipped +search$/m);
-  const available = { kind: 'media_available', handler: true, subscribers: ['search', 'captions'] };
-  expect((await json('handlers'))[1]).toEqual(available);
-  const { findings }: { findings: Finding[] } = await json('handlers check');
-  const { detail } = only(findings.filter(({ check }) => check === 'handlers'));
-  expect(detail).toMatch(/3 of 13 kinds have a handler; subscribers: search, captions$/);
+  const listed = (await run('handlers')).stdout;
+  expect(listed).toMatch(/^media_available +yes +search, captions$/m);
+  expect(listed).toMatch(/^media_deleted +none: ends as skipped +search$/m);
+  expect((await json('handlers')).slice(0, 2)).toEqual([
+    { kind: 'media_created', handler: true, subscribers: [] },
+    { kind: 'media_available', handler: true, subscribers: ['search', 'captions'] },
+  ]);
+  const { findings } = await json('handlers check');
+  const detail = (of: string) => only((findings as Finding[]).filter(({ check }) => check === of)).detail;
+  expect(detail('handlers')).toMatch(/3 of 13 kinds have a handler; subscribers: search, captions$/);
+  expect(detail('kinds')).toMatch(/^no handler for (?!.*media_deleted)/);
 
   const { id } = only(await eventsIn(store, { subscriber: 'search' }));
-  expect(await json(`handlers try ${id}`)).toMatchObject({ id, state: { set: { indexed: 1 } } });
-  expect((await json('state show media:m0 --subscriber search')).state).toEqual({});
+  await runCli(['events', 'replay', '--run', '--id', id], { env: { ...desk().env, HANDLERS } });
+  expect(await json(`handlers try ${id}`)).toMatchObject({
+    id,
+    outcome: 'handled',
+    state: { set: { indexed: 2 } },
+  });
+  expect((await json('state show media:m0 --subscriber search')).state).toEqual({ indexed: 1 });
   const composed = '--kind media_available --media m9';
   expect(await json(`handlers try --subscriber captions ${composed}`)).toMatchObject({
     id: expect.stringMatching(/@captions$/),
+    outcome: 'fail',
     reason: 'captions answered 503',
   });
   const absent = await run(`handlers try --subscriber serch ${composed}`);
   expect(absent).toMatchObject({ code: 2, stderr: expect.stringContaining('no subscriber serch') });
+  expect((await run(`handlers try ${id} --subscriber captions`)).code).toBe(2);
 });

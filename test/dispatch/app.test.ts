@@ -8,7 +8,7 @@ import { deskForEachTest } from '../support/event-desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { notification, PATH } from '../support/genuine.ts';
 import { inspectedForEachTest } from '../support/inspected-service.ts';
-import { runCli } from '../support/run-cli.ts';
+import { refusalIn, runCli } from '../support/run-cli.ts';
 import { verified } from '../support/verified-notification.ts';
 
 const inspect = inspectedForEachTest();
@@ -180,6 +180,18 @@ test('the inspector links to /app/, which leads to the first page, unless the ap
   });
   expect(await (await fetch(`${(await serve(own)).url}/app/`)).text()).toBe('mine');
   expect(await (await fetch((await serve({ handlers: {} })).url)).text()).not.toContain('href="app/"');
+});
+
+const commands = ['serve', 'handlers try --kind media_created --media 1'];
+test.each(commands)('hookkit %s names each wrong setting, shows none, and ends with 2', async (command) => {
+  const env = { HANDLERS: APP, CRM_TOKEN: 'not-long' };
+  const run = await runCli(command.split(' '), { env });
+  expect(run.code).toBe(2);
+  const told = command === 'serve' ? refusalIn(run) : run.stderr;
+  expect(told).toMatch(
+    /^(hookkit: )?the environment.* has 2 mistakes:\n {2}CRM_URL: is not set\n {2}CRM_TOKEN: Too small: expected string to have >=16 characters\n?$/,
+  );
+  expect(told).not.toContain('not-long');
 });
 
 describe('commands that run handlers', () => {

@@ -213,6 +213,19 @@ test('the announcement waits for both events, and is made once', async () => {
   expect(await kit.event()).toMatchObject({ status: 'skipped', lastError: 'the other one has not come' });
 });
 
+test('a kind that the kit does not know is handled, and any other is skipped', async () => {
+  const { handlers } = await pattern<{ handlers: Handlers }>('expired.ts');
+  await using kit = await testReceiver({ handlers });
+  const members = { webhook_id: 'any', site_id: 's', event_time: '2026-01-01T00:00:00Z' };
+  for (const event of ['media_expired', 'media_invented'])
+    await kit.deliverBody({ event, ...MEDIA, ...members });
+  await kit.settled();
+  expect(await kit.events()).toMatchObject([
+    { status: 'handled', resource: 'media:UUhbHm6C' },
+    { status: 'skipped', lastError: 'no handler for media_invented' },
+  ]);
+});
+
 test('the app of docs/reconcile.md recovers each media that was lost once, when it is there and its publish start has come', async () => {
   const { app } = await imported<{ app: DefinedApp }>(only(snippetsOf('docs/reconcile.md')), directory);
   const { url } = await listeningOn(createServer((...asked) => kit.provider.app('127.0.0.1')(...asked)));

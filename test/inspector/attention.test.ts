@@ -299,8 +299,12 @@ describe('the overview of a running service', () => {
     expect(await overview(inspected)).toMatch(/^✓ All is well/);
     const post = { method: 'POST', body: JSON.stringify({ reason: 'again' }) };
     expect(await inspected.api('/pause', post)).toEqual({ paused: true });
-    for (const resumed of [true, false])
-      expect(await inspected.api('/resume', { method: 'POST' })).toEqual({ resumed });
+    expect((await inspected.api('/stats')).paused).toMatchObject({
+      reason: 'again',
+      by: 'inspector at 127.0.0.1',
+    });
+    expect(await inspected.api('/resume', { method: 'POST' })).toEqual({ resumed: true });
+    expect(await inspected.api('/resume', { method: 'POST' })).toEqual({ resumed: false });
     const reasons = ['the archive moves', undefined, 'again', undefined, undefined];
     expect(inspected.log.withMessage('done at the inspector')).toMatchObject(
       reasons.map((reason) => ({ source: '127.0.0.1', asked: reason === undefined ? {} : { reason } })),

@@ -56,6 +56,17 @@ async function postTo({ post }: Pick<Inspected, 'post'>, path: string, given: ob
   return { status, ...JSON.parse(body) };
 }
 
+/** Holds a replay after its first step. */
+function hold() {
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  afterStep = () => {
+    reach();
+    return promise;
+  };
+  return { reached, release };
+}
+
 describe('a bulk replay', () => {
   test('takes all that match once, when the button of the page is pressed twice, and says how many', async () => {
     const { raw, replays, submit } = await filled();
@@ -68,6 +79,23 @@ describe('a bulk replay', () => {
     const said = `${MANY.toLocaleString('en')} events were reset to pending`;
     expect((await raw(`/events/replay${progress}`)).body).toContain(said);
     expect(await press()).toBe(progress);
+    expect(await replays()).toEqual({ 1: MANY });
+  });
+
+  test('says how far it is, in a page of its own and to whoever wants another one, while it is under way', async () => {
+    const { raw, post, submit, replays } = await filled();
+    const { reached, release } = hold();
+    const id = '0b0e7a4e-94e4-4d33-8f0a-2f7ed1d24a4e';
+    const pressed = submit(`/events/replay?all=true&id=${id}`, {});
+    await reached;
+    expect(await post({ status: 'handled' })).toEqual({
+      status: 409,
+      error: expect.stringContaining('another replay is under way, with 500 events so far'),
+    });
+    const page = await raw(`/events/replay?id=${id}`);
+    expect(page.body).toContain('500 events were reset to pending so far');
+    release();
+    expect((await pressed).status).toBe(303);
     expect(await replays()).toEqual({ 1: MANY });
   });
 

@@ -245,6 +245,25 @@ onEachEngine('a subscriber', (stage) => {
 });
 
 onEachEngine('verbs', (stage) => {
+  test.each([
+    ['', ['', 'handled', 'handled']],
+    ['search', ['handled', 'handled', '']],
+    [undefined, ['', '', '']],
+  ])('replay and dismiss those of subscriber %j alone', async (subscriber, left) => {
+    const { store } = stage;
+    await subscribed(store, 'search', 'mail');
+    const one = only(await recorded(store, notified()));
+    for (const { subscriber } of OTHERS) await given(store, subscriber);
+    for (const whose of ALL) await store.queue.settle(only(await polled(store, whose)), HANDLED);
+    const statuses = async () => (await store.queue.siblings(one)).map(({ status }) => status);
+    const expected = (status: string) => left.map((before) => before || status);
+    const meant = left.filter((before) => before === '').length;
+    expect(await store.queue.replay({ subscriber })).toEqual({ events: meant, left: 0 });
+    expect(await statuses()).toEqual(expected('pending'));
+    expect(await store.queue.dismiss({ subscriber }, 'no')).toEqual({ events: meant, left: 0 });
+    expect(await statuses()).toEqual(expected('dismissed'));
+  });
+
   test('a subscriber that is removed ends what is pending, gets nothing more, and begins anew where it is subscribed again', async () => {
     const { store } = stage;
     await subscribed(store, 'search');

@@ -1,11 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { claimOne, doSteps, HANDLED, SKIPPED, settleAll } from '../../support/claiming.ts';
-import { deskForEachTest, ndjson, SECRET } from '../../support/event-desk.ts';
+import { deskForEachTest, type EventDesk, ndjson, SECRET } from '../../support/event-desk.ts';
 import { eventsIn } from '../../support/events-in.ts';
+import { eventually } from '../../support/eventually.ts';
 import { tokenOf } from '../../support/hs256.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { recordedLine } from '../../support/recorded-lines.ts';
-import { callCli } from '../../support/run-cli.ts';
+import { callCli, startCli } from '../../support/run-cli.ts';
 import { verified } from '../../support/verified-notification.ts';
 
 const desk = deskForEachTest();
@@ -62,6 +64,33 @@ test('lists need no key, and change nothing', async () => {
   expect(await run('quarantine list')).toMatchObject({ code: 0, stdout: 'nothing is in quarantine\n' });
   expect((await run('state show media:media001')).code).toBe(0);
   expect((await run('quarantine drop --all')).stderr).toContain('do not open with this key');
+});
+
+describe('export', () => {
+  function drafts({ directory }: EventDesk): string[] {
+    return readdirSync(directory).filter((name) => name.endsWith('.draft'));
+  }
+
+  /** Bodies so large that a busy machine sees the export at work. */
+  const ENLARGE = {
+    sqlite: `UPDATE events SET body = json_set(body, '$.x', hex(zeroblob(20000)))`,
+    postgres: `UPDATE hookkit.events SET body = jsonb_set(body::jsonb, '{x}', to_jsonb(repeat('0', 40000)))::text`,
+  };
+
+  test('says how far it got and leaves nothing, when Ctrl-C is pressed, and ends with 1', async () => {
+    await desk().fill(3000);
+    await desk().database.execute(ENLARGE);
+    const file = desk().write('r.ndjson', '{"body":"old"}\n');
+    const { directory: cwd, env } = desk();
+    const run = startCli(['events', 'export', '--out', file], { env, cwd });
+    await eventually('the draft is there', () => drafts(desk()).length > 0);
+    run.kill('SIGINT');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(1);
+    expect(stderr).toBe('hookkit: interrupted: the recording is not complete\n');
+    expect(readFileSync(file, 'utf8')).toBe('{"body":"old"}\n');
+    expect(drafts(desk())).toEqual([]);
+  });
 });
 
 test('removes what ended long enough ago and the filter means, in steps, and nothing when run dry', async () => {
