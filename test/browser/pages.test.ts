@@ -185,7 +185,7 @@ describeInBrowser('the inspector', () => {
     await page.click('button:text("Dismiss")');
     await page.waitForSelector('main:has-text("Dismissed because the page has gone")');
     await page.goto(`${inspected.url}/events?status=dead`);
-    await page.click('text=Dismiss what matches…');
+    await page.click('text=Dismiss all matching…');
     await page.fill('input[name=reason]', 'and so have these');
     await page.click(`button:text("Dismiss ${dead - 1} events")`);
     await page.waitForURL(/[?&]id=/); // a reload on the way there has no page

@@ -213,7 +213,7 @@ describe('the overview of a running service', () => {
   test('is no longer alarmed, when the right secret has come and admitted what was refused, and forgeries follow', async () => {
     const inspected = await inspect();
     await send(inspected, WEBHOOK, ...MANY);
-    await shows(inspected, new RegExp(`^✕ Nothing of webhook ${WEBHOOK} gets in: 10 requests`));
+    await shows(inspected, new RegExp(`^✕ No notification of webhook ${WEBHOOK} gets in: 10 requests`));
     await inspected.service.store.secrets.add(WEBHOOK, RIGHT);
     await shows(inspected, /^! 10 requests were refused in the last 10 minutes/);
     await inspected.deliver(notification({ media_id: 'z' }), 'a-forgery');
