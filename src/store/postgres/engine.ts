@@ -263,13 +263,13 @@ const NO_KEY =
   'SECRETS_KEY is not set, and with PostgreSQL all processes need the same one: copy it from another process, or make the first one with "openssl rand -base64 32"';
 
 const OLDEST_SERVER = 140_000;
-/** Locks of tables that keep others from writing, but for those of a moment. */
+/** Locks of tables that keep others from writing, but for those of a moment. Of another role's session, no state is seen. */
 const LOCKS = `SELECT concat(${SESSION}, ' has locked the table hookkit.', relname, ': ', ${END}) AS problem
   FROM pg_locks l JOIN pg_class c ON c.oid = relation JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE granted AND ($is_behind OR mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
-    AND relnamespace = to_regnamespace('hookkit')
+    AND relnamespace = to_regnamespace('hookkit') AND relkind = 'r'
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND coalesce(xact_start < now() - interval '1 s', true) ORDER BY xact_start LIMIT 1`;
+    AND (xact_start < now() - interval '1 s' OR state IS NULL) ORDER BY xact_start LIMIT 1`;
 
 const SERVER =
   'SELECT json_object_agg(name, setting) AS settings, pg_is_in_recovery() AS standby FROM pg_settings';
