@@ -9,12 +9,15 @@ const seen = (media_id: string) =>
   ({ event: 'media_available', media_id, site_id: 'site1', event_time: '2023-11-14T22:30:10Z' }) as const;
 
 let passes = 0;
+/** The first pass waits for this. */
+const opened = Promise.withResolvers<void>();
 /** What each pass expects beside what came. */
 let expected: () => readonly ExpectedNotification[] = () => [];
 const reconcile = {
   every: '1s',
   most: 2,
   async *expected() {
+    await opened.promise;
     passes++;
     yield* expected();
     yield seen('came');
@@ -42,6 +45,7 @@ const OF_4 = 'Of 4 expected since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC,';
 test('what the last pass found is told on the overview, in numbers and as JSON, and as a sentence until the next one', async () => {
   expect(await inspected.api('/reconciled')).toEqual({ last_pass: null });
   expect((await inspected.raw('/metrics')).body).not.toContain('reconcile');
+  opened.resolve();
   const lost = [seen('lost'), seen('kept'), { ...seen('gone'), event: 'media_deleted' } as const];
 
   await inspected.deliver(notification({ media_id: 'kept' }), 'a-secret-that-is-not-known-here-yet');
