@@ -303,8 +303,8 @@ export interface Reconcile<App = unknown> {
   /** if more than this are missing in one pass, none is recorded; 1000 without it */
   readonly most?: number;
   /**
-   * Yields the notifications that should have come since a time, in any order, as the provider's API or your own database has it. Of each media or channel and
-   * kind the newest is enough.
+   * Yields the notifications that should have come since a time, in any order, as the provider's API or your own database has them. Of each
+   * media or channel and kind the newest is enough.
    */
   expected(
     since: Date,

@@ -55,10 +55,13 @@ async function newestOf(events: Events, signal: AbortSignal): Promise<number> {
 
 async function* moved(events: Events, byMs: number): Events {
   for await (const event of events) {
+    if (event.eventTime === 0) {
+      yield event; // nothing to move
+      continue;
+    }
     // As the provider writes it, `2024-08-27T00:20:57+00:00`; with a fraction only if the time has one.
     const event_time = new Date(event.eventTime + byMs).toISOString().replace(/(\.000)?Z$/, '+00:00');
-    const body = () => JSON.stringify({ ...JSON.parse(event.body), event_time });
-    yield event.eventTime === 0 ? event : { ...event, body: body() }; // without a time, nothing moves
+    yield { ...event, body: JSON.stringify({ ...JSON.parse(event.body), event_time }) };
   }
 }
 

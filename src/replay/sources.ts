@@ -157,11 +157,13 @@ function matches(event: RecordedEvent, filter: EventFilter): boolean {
 const PAGE = 200;
 
 /** All events that a filter takes, the oldest first, a page at a time. Memory does not grow with their number. */
-export async function* pagesOf({ queue }: Pick<StoreReader, 'queue'>, filter: EventFilter) {
+export async function* pagesOf(
+  { queue }: Pick<StoreReader, 'queue'>,
+  filter: EventFilter,
+): AsyncGenerator<readonly StoredEvent[]> {
   let after: string | undefined;
   do {
-    const searched = queue.search({ filter, after, limit: PAGE, order: 'oldest' });
-    const { events, next }: Awaited<typeof searched> = await searched;
+    const { events, next } = await queue.search({ filter, after, limit: PAGE, order: 'oldest' });
     if (events.length > 0) yield events;
     after = next;
   } while (after !== undefined);

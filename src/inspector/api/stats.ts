@@ -102,8 +102,8 @@ async function resolved<T extends object>(promises: T) {
 }
 
 /**
- * The part of these facts that pages and the API show. `events.pending` counts those that wait for a retry, too. `quarantine_lost`: how many the quarantine had
- * no room for, since the database was made. `rejected` is without 503 and 500, which are `not_recorded`. `figures` are of the last hour.
+ * The part of these facts that pages and the API show. `events.pending` counts those that wait for a retry, too. `quarantine_lost`: how many
+ * the quarantine had no room for, since the database was made. `rejected` is without 503 and 500, which are `not_recorded`. `figures` are of the last hour.
  * `busy_percent`: how busy what writes to the store was.
  */
 export function shownOf({ overview, lives, disk, ...known }: Known) {

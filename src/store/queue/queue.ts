@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { randomInt } from 'node:crypto';
 import type { Dialect } from '../dialect.ts';
 import { callsOf, type Engine, gathered, type StoreOptions } from '../engine.ts';
-import type { BulkOptions, Claim, EventId, ReplayOptions, Settlement, Status } from '../stored.ts';
+import type { BulkOptions, Claim, EventId, ReplayOptions, Settlement } from '../stored.ts';
 import { claimOperations } from './claim.ts';
 import { eraseOperations } from './erase.ts';
 import { fanOutOperations } from './fan-out.ts';
@@ -96,21 +96,19 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
   );
   let tellRecorded = (): void => {};
 
-  /** The events that match and are there now, of one status and subscriber after the other, each oldest first, 500 at a time. */
-  async function* matching(filter: EventFilter, subscribers: readonly string[], statuses = [filter.status]) {
+  /** The events that match and are there now, of one subscriber after the other, each oldest first, 500 at a time. */
+  async function* matching(filter: EventFilter, subscribers: readonly string[]) {
     // Not the last safe place: an ack under way may hold it back behind events that are there.
     const [newest] = (await reader.search({ limit: 1, reach: 1 })).events;
-    const whose = filter.subscriber === undefined ? subscribers : [filter.subscriber];
-    for (const status of statuses)
-      for (const subscriber of whose) {
-        const own = { ...filter, status, subscriber };
-        const still = filter.waiting ?? status;
-        const page = (after: string | undefined) =>
-          reader.search({ filter: own, order: 'oldest', after, limit: WAVE, upTo: newest?.seq });
-        for await (const { events } of stepsFrom(undefined, page))
-          if (events.length > 0)
-            yield { subscriber, still, events: events.map(({ seq, resource }) => ({ seq, resource })) };
-      }
+    const still = filter.waiting ?? filter.status;
+    for (const subscriber of filter.subscriber === undefined ? subscribers : [filter.subscriber]) {
+      const own = { ...filter, subscriber };
+      const page = (after: string | undefined) =>
+        reader.search({ filter: own, order: 'oldest', after, limit: WAVE, upTo: newest?.seq });
+      for await (const { events } of stepsFrom(undefined, page))
+        if (events.length > 0)
+          yield { subscriber, still, events: events.map(({ seq, resource }) => ({ seq, resource })) };
+    }
   }
 
   /** Does work in steps. @returns how many events they changed, and how many they left */
@@ -154,9 +152,13 @@ export function queueOn(engine: Engine, reader: QueueReader, { clock, onCommit =
    * @returns how many it changed, and how many are left that a handler runs
    */
   const dismiss = async (filter: EventFilter, reason: string, options: BulkOptions = {}) => {
-    const statuses: Status[] = filter.status ? [filter.status] : ['dead', 'pending'];
-    const found = matching(filter, await reader.subscriberNames(), statuses);
-    const { events } = await inSteps(found, options, (chosen) => calls.dismiss({ ...chosen, reason }));
+    const names = await reader.subscriberNames();
+    let events = 0;
+    for (const status of filter.status ? [filter.status] : (['dead', 'pending'] as const)) {
+      const found = matching({ ...filter, status }, names);
+      const step = await inSteps(found, options, (chosen) => calls.dismiss({ ...chosen, reason }));
+      events += step.events;
+    }
     // At the end: some that were pending run by now, and some that ran are dismissed.
     const isMeant = filter.status === undefined || filter.status === 'running';
     return { events, left: isMeant ? await reader.count({ ...filter, status: 'running' }) : 0 };
